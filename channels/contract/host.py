@@ -1,0 +1,99 @@
+"""What the house offers a channel."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from channels.contract.conversation import ChatKind, ConversationKey
+from channels.contract.events import FileRef, InboundEvent
+from channels.contract.reply import Clarification, Reply
+
+
+class Outcome(StrEnum):
+    """What became of a submitted event."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer to `submit`. Whatever the outcome, the platform may now be told that the event arrived; it will not be lost."""
+
+    outcome: Outcome
+    event_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """One conversation of a person, for a list."""
+
+    key: ConversationKey
+    title: str
+    updated_at: datetime
+    is_running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A file in a past message; `path` is virtual and opened through the host."""
+
+    path: str
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """One thing that was said. `seq` grows within a conversation. A person's entry has `text`; an answer has its whole final `reply`."""
+
+    seq: int
+    run_id: str
+    created_at: datetime
+    text: str = ""
+    sender_name: str = ""
+    message_id: str | None = None
+    files: tuple[TranscriptFile, ...] = ()
+    reply: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A file of the thread, resolved and checked. `path` is a real file, ready to be streamed."""
+
+    path: Path
+    name: str
+    mime_type: str
+    size_bytes: int
+
+
+class ChannelHost(Protocol):
+    """The house, seen from a door. Every method raises BridgeError subclasses with a `user_message` for what a person can mend."""
+
+    async def submit(self, event: InboundEvent) -> Accepted:
+        """Check access, drop doubles, store.
+
+        When it returns the event is safe; when it raises it is not, and the platform must not be told that it arrived.
+        """
+
+    async def clarification(self, token: str) -> Clarification | None:
+        """The question as it stands now, or None if there is none: a bounded read, so that a press can be answered at once."""
+
+    async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
+        """The person's conversations on this channel, newest first."""
+
+    async def open_conversation(self, key: ConversationKey, chat_kind: ChatKind, user_id: str) -> None:
+        """Make sure the conversation exists (a page needs it before the first message, for uploads)."""
+
+    async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
+        """What was said, oldest first, beginning behind `after`. Empty for an unknown conversation."""
+
+    async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
+        """Put a file into the conversation's thread before the message that mentions it. Limits and names are checked here."""
+
+    async def open_artifact(self, conversation: ConversationKey, path: str) -> OpenedFile:
+        """A file of the conversation's thread by its virtual path (uploads and outputs only). Raises BridgeError when there is none."""
