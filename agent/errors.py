@@ -3,6 +3,7 @@
 AgentError
 ├── ModelCallFailed        the provider gave up, after the retries
 ├── ModelNotConfigured     a model that cannot be built from its configuration
+├── ClassNotLoaded         a `use` path that leads to no class of the kind wanted
 ├── ToolFailed             a tool that could not do what it was asked
 │   └── PathOutside        a path that leaves the thread's directories
 ├── LeaseLost              a newer owner of the thread has written its fence
@@ -41,6 +42,12 @@ class ModelNotConfigured(AgentError):
     """A model entry that cannot be built: its `use` path, its package or its keys are wrong."""
 
     code: ClassVar[str] = "model_not_configured"
+
+
+class ClassNotLoaded(AgentError):
+    """A `package.module:Class` path of the configuration that cannot be loaded; the message says what to do."""
+
+    code: ClassVar[str] = "class_not_loaded"
 
 
 class ToolFailed(AgentError):
