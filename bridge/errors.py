@@ -1,0 +1,112 @@
+"""Everything the house may raise.
+
+BridgeError
+├── ConfigError              the configuration is wrong; the message points at the line and says what to write
+├── SchemaTooNew             the database was made by a newer version of the program
+├── AlreadyRunning           another process serves this home
+├── NotFound                 no such thread, run, checkpoint, conversation or file (also: not yours)
+│   └── ThreadGone           the thread existed and was deleted
+├── AlreadyExists            a thread with that id is there
+├── ThreadBusy               a run is active on the thread and the caller asked to be refused then
+├── RunFinished              a run that has ended cannot be cancelled
+├── InvalidRequest           the request contradicts itself or names what does not exist
+├── TooLarge                 an upload beyond the limits
+├── TooManyWaiting           the conversation's queue is full
+├── LeaseExpired             this process may no longer act for the run or delivery
+└── ShuttingDown             retryable: the process is about to stop
+"""
+
+from typing import ClassVar
+
+
+class BridgeError(Exception):
+    """Root of what goes wrong in the house.
+
+    `retryable` is for the inbox worker; `user_message` may be shown to the person; `code` is for the gateway's table of statuses.
+    """
+
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, user_message: str | None = None) -> None:
+        super().__init__(message)
+        self.user_message = user_message
+
+
+class ConfigError(BridgeError):
+    """The configuration cannot be used; the message says where and what to do."""
+
+    code = "config"
+
+
+class SchemaTooNew(BridgeError):
+    """The database's revision is unknown to this program: it was upgraded by a newer one."""
+
+    code = "schema_too_new"
+
+
+class AlreadyRunning(BridgeError):
+    """Another process serves the same home on the embedded database."""
+
+    code = "already_running"
+
+
+class NotFound(BridgeError):
+    """There is none, or it belongs to somebody else: the caller cannot tell which."""
+
+    code = "not_found"
+
+
+class ThreadGone(NotFound):
+    """The thread of a conversation was deleted; the next message begins a new one."""
+
+    code = "thread_gone"
+
+
+class AlreadyExists(BridgeError):
+    """A thread with that id exists and the caller asked to be told."""
+
+    code = "already_exists"
+
+
+class ThreadBusy(BridgeError):
+    """A run is active or waiting on the thread, and the caller chose `reject`."""
+
+    code = "thread_busy"
+
+
+class RunFinished(BridgeError):
+    """The run has ended by itself; there is nothing to cancel."""
+
+    code = "run_finished"
+
+
+class InvalidRequest(BridgeError):
+    """The request cannot be carried out as written; the message says what to change."""
+
+    code = "invalid_request"
+
+
+class TooLarge(BridgeError):
+    """A file or body beyond the configured limit."""
+
+    code = "too_large"
+
+
+class TooManyWaiting(BridgeError):
+    """As many messages wait in this conversation as may."""
+
+    code = "too_many_waiting"
+
+
+class LeaseExpired(BridgeError):
+    """The lease on a run or delivery is gone: somebody else goes on with it, and this process must fall silent."""
+
+    code = "lease_expired"
+
+
+class ShuttingDown(BridgeError):
+    """The process is stopping and takes nothing new."""
+
+    code = "shutting_down"
+    retryable = True
