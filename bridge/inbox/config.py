@@ -1,0 +1,14 @@
+"""The `inbox` section of the configuration."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class InboxConfig(BaseModel):
+    """How long an arrived message waits for others that belong to it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    debounce_seconds: float = Field(default=0, ge=0, le=30)
+    """Messages sent within so short a time become one turn; 0 answers each at once."""
+    album_seconds: float = Field(default=0.8, ge=0, le=30)
+    """Pictures of one album arrive one by one with no last mark (Telegram); so long after each the next is awaited."""
