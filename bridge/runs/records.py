@@ -116,7 +116,8 @@ class PartId(NamedTuple):
 class StreamPart:
     """One numbered piece of a run's stream.
 
-    `mode` is LangGraph's (`messages` for `messages-tuple`), or one of ours: `metadata` (run_id, attempt), `error`, `end`. `data` is JSON-able.
+    `mode` is LangGraph's (`messages` for `messages-tuple`), or one of ours: `metadata` (run_id, attempt), `house`, `error`, `end`.
+    `data` is JSON-able.
     """
 
     id: PartId

@@ -1,0 +1,165 @@
+"""One database, two ways in: `read` and `write`. A transaction is a plain function over a connection, so nothing but SQL happens in it."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import orjson
+from sqlalchemy import Connection, Engine, Executable, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+Backend = Literal["sqlite", "postgresql"]
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+
+class Database(Protocol):
+    """The house's tables.
+
+    `write` runs the function in one transaction: committed when it returns, rolled back when it raises. The function may be run on another
+    thread and must touch nothing but the connection and its arguments. A caller that is cancelled cannot know whether it was committed.
+    """
+
+    backend: Backend
+
+    @property
+    def engine(self) -> Engine | AsyncEngine:
+        """For `bootstrap_schema`."""
+
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
+        """One transaction. `durable` waits for the disk itself, so that not even a power failure loses it (a killed process never does)."""
+
+    async def read(self, work: Work[T]) -> T:
+        """The same for functions that only read."""
+
+    async def close(self) -> None:
+        """Let running transactions end, then give the connections back."""
+
+
+def open_database(url: str | None, home: Path) -> Database:
+    """The database of this configuration; connects when first used. `url` None means SQLite in `home`."""
+    if url is None:
+        return SqliteDatabase(home / "threadbridge.db")
+    return PostgresDatabase(url)
+
+
+class SqliteDatabase:
+    """A file. One thread writes, which makes the queue of writers; a few others read.
+
+    Transactions begin IMMEDIATE: a deferred BEGIN that turns to writing later fails under load. The synchronous driver on threads of our own
+    costs a third of the CPU of the asynchronous one, which crosses threads at every statement.
+    """
+
+    backend: Backend = "sqlite"
+
+    def __init__(self, path: Path, *, readers: int = 3) -> None:
+        self.engine = _sqlite_engine(path, begin="BEGIN IMMEDIATE", size=1)
+        self._reading = _sqlite_engine(path, begin="BEGIN", size=readers)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-write")
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="sqlite-read")
+
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
+        """See `Database.write`."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work, durable)
+
+    async def read(self, work: Work[T]) -> T:
+        """See `Database.read`."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    async def close(self) -> None:
+        """See `Database.close`."""
+        await asyncio.to_thread(self._close)
+
+    def _write(self, work: Work[T], durable: bool) -> T:
+        with self.engine.connect() as connection, _synchronous(connection, durable), connection.begin():
+            return work(connection)
+
+    def _read(self, work: Work[T]) -> T:
+        with self._reading.connect() as connection:
+            return work(connection)
+
+    def _close(self) -> None:
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self._reading.dispose()
+        self.engine.dispose()
+
+
+class PostgresDatabase:
+    """A server, over psycopg 3; the same functions run inside SQLAlchemy's asynchronous engine."""
+
+    backend: Backend = "postgresql"
+
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.engine = create_async_engine(
+            make_url(url), pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, **_json_options()
+        )
+
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
+        """See `Database.write`; every commit is durable here."""
+        async with self.engine.begin() as connection:
+            return await connection.run_sync(work)
+
+    async def read(self, work: Work[T]) -> T:
+        """See `Database.read`."""
+        async with self.engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def close(self) -> None:
+        """See `Database.close`."""
+        await self.engine.dispose()
+
+
+def for_update(connection: Connection, statement: Any, *, skip_locked: bool = False) -> Any:
+    """The SELECT with its rows locked where the database has such locks; SQLite's single writer needs none."""
+    return statement if connection.dialect.name == "sqlite" else statement.with_for_update(skip_locked=skip_locked)
+
+
+def changed(connection: Connection, statement: Executable) -> int:
+    """Run an UPDATE or DELETE and say how many rows it met."""
+    return connection.execute(statement).rowcount
+
+
+def _json_options() -> dict[str, Any]:
+    return {"json_serializer": lambda value: orjson.dumps(value).decode(), "json_deserializer": orjson.loads}
+
+
+def _sqlite_engine(path: Path, *, begin: str, size: int) -> Engine:
+    engine = create_engine(
+        f"sqlite:///{path}",
+        pool_size=size,
+        max_overflow=0,
+        connect_args={
+            "isolation_level": None,
+            "check_same_thread": False,
+        },  # BEGIN is ours; one thread at a time by construction
+        **_json_options(),
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+@contextmanager
+def _synchronous(connection: Connection, full: bool) -> Any:
+    if not full:
+        yield
+        return
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA synchronous=FULL")
+    try:
+        yield
+    finally:
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.close()
