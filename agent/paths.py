@@ -46,6 +46,10 @@ class ThreadPaths:
         """What the person may be given."""
         return self.root(thread_id) / "outputs"
 
+    def staging(self, thread_id: str) -> Path:
+        """Where files are put together before they appear under their name; on the same file system, never listed."""
+        return self.root(thread_id) / ".staging"
+
     async def create(self, thread_id: str) -> None:
         """Make the thread's directories, where they are missing."""
         root = self.root(thread_id)
