@@ -1,0 +1,1 @@
+"""Servers that stand in for platforms and model providers, each in a process of its own."""
