@@ -1,0 +1,1 @@
+"""Behaviour that belongs to no one feature, one class a file."""

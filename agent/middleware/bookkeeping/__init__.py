@@ -1,0 +1,1 @@
+"""What keeps books: directories, uploads, steering, title."""

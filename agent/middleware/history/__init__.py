@@ -1,0 +1,1 @@
+"""What acts on the history the model is shown."""

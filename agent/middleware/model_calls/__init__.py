@@ -1,0 +1,1 @@
+"""What acts on a call of the model."""

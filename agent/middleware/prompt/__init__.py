@@ -1,0 +1,1 @@
+"""What acts on the prompt of one call."""
