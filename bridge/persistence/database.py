@@ -50,7 +50,7 @@ def open_database(url: str | None, home: Path) -> Database:
 class SqliteDatabase:
     """A file. One thread writes, which makes the queue of writers; a few others read.
 
-    Transactions begin IMMEDIATE: a deferred BEGIN that turns to writing later fails under load. The synchronous driver on threads of our own
+    Transactions begin IMMEDIATE: a deferred BEGIN that turns to writing later fails under load. The synchronous driver on threads of ours
     costs a third of the CPU of the asynchronous one, which crosses threads at every statement.
     """
 

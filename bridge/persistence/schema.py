@@ -25,8 +25,8 @@ async def bootstrap_schema(engine: Engine | AsyncEngine, *, backend: Backend) ->
     """Bring the database to the head revision; a second call changes nothing.
 
     Empty: every table is made and stamped. Legacy (our tables, no version): what the first revision lacks is added, then
-    upgraded. Versioned: upgraded.
-    A revision this program does not know raises SchemaTooNew. Safe when several processes start together; other programs' tables are not touched.
+    upgraded. Versioned: upgraded. A revision this program does not know raises SchemaTooNew. Safe when several processes start
+    together; other programs' tables are not touched.
     """
     async with _upgrading:
         if isinstance(engine, AsyncEngine):

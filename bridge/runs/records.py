@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+import orjson
+
 
 class RunStatus(StrEnum):
     """LangGraph's words. A run leaves the last three never again."""
@@ -116,11 +118,16 @@ class PartId(NamedTuple):
 class StreamPart:
     """One numbered piece of a run's stream.
 
-    `mode` is LangGraph's (`messages` for `messages-tuple`), or one of ours: `metadata` (run_id, attempt), `house`, `error`, `end`.
-    `data` is JSON-able.
+    `mode` is LangGraph's (`messages` for `messages-tuple`), or one of ours: `metadata` (run_id, attempt), `house` (never shown to
+    clients of the API), `error`, `end`. `json` is the data as it is stored and sent.
     """
 
     id: PartId
     mode: str
     namespace: tuple[str, ...]
-    data: Any
+    json: bytes
+
+    @property
+    def data(self) -> Any:
+        """The data as Python values, parsed anew at each call."""
+        return orjson.loads(self.json)

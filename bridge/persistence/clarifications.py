@@ -1,0 +1,90 @@
+"""The rows of `clarifications`: questions the agent asked, each settled once."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, select, update
+
+from bridge.persistence.database import changed
+from bridge.persistence.tables import clarifications as t
+from bridge.persistence.upsert import insert_or_keep
+from channels.contract import Clarification, ClarificationState
+
+_QUESTION: TypeAdapter[Clarification] = TypeAdapter(Clarification)
+
+
+class AskedBy(StrEnum):
+    """What the answer does: begin the next turn, or resume a LangGraph interrupt()."""
+
+    QUESTION = "question"
+    INTERRUPT = "interrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class ClarificationRecord:
+    """A question as it stands, and where it came from."""
+
+    clarification: Clarification
+    run_id: str
+    call_id: str
+    thread_id: str
+    asked_by: AskedBy
+    asked_of: str
+
+
+def ensure(connection: Connection, record: ClarificationRecord, *, now: datetime) -> Clarification:
+    """Store a question, unless this run's call has stored one already (a step done again after a crash): then that one stands."""
+    question = record.clarification
+    values = {
+        "token": question.token,
+        "run_id": record.run_id,
+        "call_id": record.call_id,
+        "kind": record.asked_by,
+        "thread_id": record.thread_id,
+        "asked_of": record.asked_of,
+        "question": _QUESTION.dump_json(question).decode(),
+        "state": question.state,
+        "expires_at": question.expires_at,
+        "created_at": now,
+    }
+    insert_or_keep(connection, t, values)
+    row = connection.execute(select(t).where(t.c.run_id == record.run_id, t.c.call_id == record.call_id)).one()
+    return _record(row).clarification
+
+
+def find(connection: Connection, token: str) -> ClarificationRecord | None:
+    """A question by its token."""
+    row = connection.execute(select(t).where(t.c.token == token)).one_or_none()
+    return _record(row) if row else None
+
+
+def open_on(connection: Connection, thread_id: str) -> ClarificationRecord | None:
+    """The newest question that waits on this thread."""
+    query = select(t).where(t.c.thread_id == thread_id, t.c.state == ClarificationState.OPEN)
+    row = connection.execute(query.order_by(t.c.created_at.desc()).limit(1)).one_or_none()
+    return _record(row) if row else None
+
+
+def settle(
+    connection: Connection, token: str, state: ClarificationState, *, answer: str = "", answered_by: str = ""
+) -> Clarification | None:
+    """Settle an open question and give it as it stands now; None if it was settled before."""
+    statement = update(t).where(t.c.token == token, t.c.state == ClarificationState.OPEN)
+    if not changed(connection, statement.values(state=state, answer=answer, answered_by=answered_by)):
+        return None
+    record = find(connection, token)
+    return record.clarification if record else None
+
+
+def _record(row: Any) -> ClarificationRecord:
+    question = replace(
+        _QUESTION.validate_json(row.question),
+        state=ClarificationState(row.state),
+        answer=row.answer,
+        answered_by=row.answered_by,
+        expires_at=row.expires_at,
+    )
+    return ClarificationRecord(question, row.run_id, row.call_id, row.thread_id, AskedBy(row.kind), row.asked_of)

@@ -1,0 +1,151 @@
+"""The rows of `inbound_events`: everything people did, in the order in which it arrived."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, or_, select, update
+
+from bridge.persistence.database import changed
+from bridge.persistence.tables import inbound_events as t
+from bridge.persistence.upsert import insert_or_keep
+from channels.contract import ConversationKey, InboundEvent, event_from_json, event_to_json
+
+
+class EventState(StrEnum):
+    """Where an event stands. It is handled when its decision is committed."""
+
+    RECEIVED = "received"  # stored; the worker has not decided yet
+    DECIDED = "decided"  # done, or its turn is a row of `runs`
+    MERGED = "merged"  # part of another event's turn
+    STEERING = "steering"  # waits for the running turn's next step
+    DROPPED = "dropped"  # a person took it back
+    BURIED = "buried"  # failed too often; `threadbridge inbox` lists, retries and drops these
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One event with its place in the inbox."""
+
+    id: int
+    event: InboundEvent
+    state: EventState
+    attempts: int
+    available_at: datetime
+    run_id: str | None
+    error: str | None
+
+
+def insert(connection: Connection, event: InboundEvent, *, now: datetime, available_at: datetime) -> int | None:
+    """Store an event; None if the same one is stored already."""
+    key = event.conversation
+    values = {
+        "channel": key.channel,
+        "account": key.account,
+        "dedupe_key": event.dedupe_key,
+        "conversation": str(key),
+        "kind": event.kind,
+        "payload": event_to_json(event).decode(),
+        "state": EventState.RECEIVED,
+        "available_at": available_at,
+        "received_at": now,
+    }
+    if not insert_or_keep(connection, t, values):
+        return None
+    return int(connection.execute(select(t.c.id).where(_same(event))).scalar_one())
+
+
+def find(connection: Connection, event_id: int) -> StoredEvent | None:
+    """One event by its number."""
+    row = connection.execute(select(t).where(t.c.id == event_id)).one_or_none()
+    return _stored(row) if row else None
+
+
+def open_conversations(connection: Connection) -> Sequence[str]:
+    """Conversations with something to decide."""
+    return (
+        connection.execute(select(t.c.conversation).where(t.c.state == EventState.RECEIVED).distinct()).scalars().all()
+    )
+
+
+def undecided(connection: Connection, conversation: ConversationKey, *, limit: int = 20) -> Sequence[StoredEvent]:
+    """The conversation's next events, oldest first."""
+    query = select(t).where(t.c.conversation == str(conversation), t.c.state == EventState.RECEIVED).order_by(t.c.id)
+    return [_stored(row) for row in connection.execute(query.limit(limit))]
+
+
+def settle(
+    connection: Connection,
+    event_ids: Collection[int],
+    state: EventState,
+    *,
+    now: datetime,
+    run_id: str | None = None,
+    merged_into: int | None = None,
+) -> None:
+    """Commit what was decided about these events."""
+    values = {"state": state, "decided_at": now, "run_id": run_id, "merged_into": merged_into}
+    connection.execute(update(t).where(t.c.id.in_(event_ids)).values(**values))
+
+
+def postpone(connection: Connection, event_id: int, *, until: datetime, error: str, bury: bool) -> None:
+    """Count a failed decision; try again at `until`, or bury the event."""
+    values = {"attempts": t.c.attempts + 1, "available_at": until, "error": error}
+    if bury:
+        values["state"] = EventState.BURIED
+    connection.execute(update(t).where(t.c.id == event_id).values(**values))
+
+
+def events_of_turn(connection: Connection, trigger_event: int) -> Sequence[StoredEvent]:
+    """The event that began a turn and those merged into it, in the order of arrival."""
+    query = select(t).where(or_(t.c.id == trigger_event, t.c.merged_into == trigger_event)).order_by(t.c.id)
+    return [_stored(row) for row in connection.execute(query)]
+
+
+def steering(connection: Connection, run_id: str) -> Sequence[StoredEvent]:
+    """Messages that wait to be told to this run."""
+    query = select(t).where(t.c.run_id == run_id, t.c.state == EventState.STEERING).order_by(t.c.id)
+    return [_stored(row) for row in connection.execute(query)]
+
+
+def release_steering(connection: Connection, run_id: str, *, told: Collection[int], now: datetime) -> bool:
+    """The run has ended: what it was told is done, the rest is decided anew. True if anything is left to decide."""
+    mine = (t.c.run_id == run_id) & (t.c.state == EventState.STEERING)
+    connection.execute(update(t).where(mine, t.c.id.in_(told)).values(state=EventState.DECIDED, decided_at=now))
+    return bool(changed(connection, update(t).where(mine).values(state=EventState.RECEIVED, run_id=None)))
+
+
+def buried(connection: Connection) -> Sequence[StoredEvent]:
+    """What could not be decided, oldest first."""
+    query = select(t).where(t.c.state == EventState.BURIED).order_by(t.c.id)
+    return [_stored(row) for row in connection.execute(query)]
+
+
+def unbury(connection: Connection, event_id: int, state: EventState, *, now: datetime) -> bool:
+    """Try a buried event again (RECEIVED) or let it go (DROPPED); False if it is not buried."""
+    statement = update(t).where(t.c.id == event_id, t.c.state == EventState.BURIED)
+    return bool(changed(connection, statement.values(state=state, attempts=0, available_at=now)))
+
+
+def count_open(connection: Connection) -> int:
+    """How many events wait for a decision."""
+    return connection.execute(select(func.count()).where(t.c.state == EventState.RECEIVED)).scalar_one()
+
+
+def _same(event: InboundEvent) -> Any:
+    key = event.conversation
+    return (t.c.channel == key.channel) & (t.c.account == key.account) & (t.c.dedupe_key == event.dedupe_key)
+
+
+def _stored(row: Row) -> StoredEvent:  # type: ignore[type-arg]  # rows of Core tables carry no types
+    return StoredEvent(
+        row.id,
+        event_from_json(row.payload),
+        EventState(row.state),
+        row.attempts,
+        row.available_at,
+        row.run_id,
+        row.error,
+    )

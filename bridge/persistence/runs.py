@@ -1,0 +1,205 @@
+"""The rows of `runs`: claimed under a lease, renewed, ended once."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
+
+from bridge.persistence import threads
+from bridge.persistence.database import changed, for_update
+from bridge.persistence.tables import runs as t
+from bridge.persistence.threads import ThreadStatus
+from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
+
+_OPEN = (RunStatus.PENDING, RunStatus.RUNNING)
+
+
+def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetime) -> None:
+    """Put a run behind those the thread already has."""
+    connection.execute(
+        t.insert().values(
+            run_id=run_id,
+            thread_id=request.thread_id,
+            assistant_id=request.assistant_id,
+            user_id=request.user_id,
+            status=RunStatus.PENDING,
+            multitask_strategy=request.multitask,
+            spec=asdict(request.spec),
+            metadata_json=dict(request.metadata),
+            trigger_event=request.spec.trigger_event,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+
+
+def find(connection: Connection, run_id: str) -> RunRecord | None:
+    """One run."""
+    row = connection.execute(select(t).where(t.c.run_id == run_id)).one_or_none()
+    return _record(row) if row else None
+
+
+def of_thread(
+    connection: Connection, thread_id: str, *, limit: int, offset: int = 0, status: RunStatus | None = None
+) -> Sequence[RunRecord]:
+    """The thread's runs, newest first."""
+    query = select(t).where(t.c.thread_id == thread_id).order_by(t.c.id.desc()).limit(limit).offset(offset)
+    if status is not None:
+        query = query.where(t.c.status == status)
+    return [_record(row) for row in connection.execute(query)]
+
+
+def open_on(connection: Connection, thread_id: str) -> Sequence[RunRecord]:
+    """The thread's active run and those that wait, in the order of their turns."""
+    query = select(t).where(t.c.thread_id == thread_id, t.c.status.in_(_OPEN)).order_by(t.c.id)
+    return [_record(row) for row in connection.execute(query)]
+
+
+def count_ahead(connection: Connection, run_id: str) -> int:
+    """How many runs of the same thread must end before this one starts."""
+    mine = select(t.c.thread_id, t.c.id).where(t.c.run_id == run_id).subquery()
+    query = select(func.count()).where(t.c.thread_id == mine.c.thread_id, t.c.id < mine.c.id, t.c.status.in_(_OPEN))
+    return connection.execute(query.select_from(t, mine)).scalar_one()
+
+
+def claim_next(
+    connection: Connection, *, owner: str, now: datetime, lease_expires_at: datetime, from_owners: Collection[str] = ()
+) -> RunRecord | None:
+    """Take the oldest run that may start or must be continued, or None.
+
+    May start: pending, the first of its thread, and nothing runs there. Must be continued: running, but its lease has expired or its owner
+    is one of `from_owners` (processes known to be dead). The attempt and the thread's fence grow, so the former owner can write no more.
+    """
+    candidate = connection.execute(
+        for_update(connection, _claimable(now, from_owners), skip_locked=True)
+    ).scalar_one_or_none()
+    if candidate is None:
+        return None
+    record = find(connection, candidate)
+    if record is None or threads.find(connection, record.thread_id, lock=True) is None:
+        return None
+    fence = threads.next_fence(connection, record.thread_id)
+    values = {
+        "status": RunStatus.RUNNING,
+        "attempt": t.c.attempt + 1,
+        "fence": fence,
+        "owner": owner,
+        "lease_expires_at": lease_expires_at,
+        "updated_at": now,
+    }
+    connection.execute(update(t).where(t.c.run_id == candidate).values(**values))
+    threads.set_status(connection, record.thread_id, ThreadStatus.BUSY, now=now)
+    return find(connection, candidate)
+
+
+def renew(connection: Connection, owner: str, run_ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
+    """Prolong these leases; gives those that are still the owner's."""
+    mine = (t.c.owner == owner) & (t.c.status == RunStatus.RUNNING) & t.c.run_id.in_(run_ids)
+    statement = update(t).where(mine).values(lease_expires_at=lease_expires_at).returning(t.c.run_id)
+    return set(connection.execute(statement).scalars())
+
+
+def cancelled(connection: Connection, run_ids: Collection[str]) -> Mapping[str, CancelAction]:
+    """Which of these runs somebody asked to stop, and how."""
+    query = select(t.c.run_id, t.c.cancel_action).where(t.c.run_id.in_(run_ids), t.c.cancel_action.is_not(None))
+    return {row.run_id: CancelAction(row.cancel_action) for row in connection.execute(query)}
+
+
+def set_checkpoint_before(connection: Connection, run: RunRecord, checkpoint_id: str | None) -> None:
+    """Note where the thread stood when the run first began."""
+    connection.execute(update(t).where(_held(run)).values(checkpoint_before=checkpoint_id))
+
+
+def is_held(connection: Connection, run: RunRecord) -> bool:
+    """Whether this attempt of the run is still the one that may write; locks the row until the transaction ends."""
+    return connection.execute(for_update(connection, select(t.c.id).where(_held(run)))).first() is not None
+
+
+def finish(
+    connection: Connection,
+    run: RunRecord,
+    status: RunStatus,
+    *,
+    now: datetime,
+    error: Mapping[str, str] | None = None,
+    checkpoint_after: str | None = None,
+) -> bool:
+    """End a run this attempt holds; False if it no longer does."""
+    values = {
+        "status": status,
+        "error": error,
+        "checkpoint_after": checkpoint_after,
+        "owner": None,
+        "lease_expires_at": None,
+        "updated_at": now,
+        "ended_at": now,
+    }
+    return bool(changed(connection, update(t).where(_held(run)).values(**values)))
+
+
+def end_pending(connection: Connection, run_id: str, *, now: datetime) -> bool:
+    """Stop a run before it has started; False if it is not pending."""
+    statement = update(t).where(t.c.run_id == run_id, t.c.status == RunStatus.PENDING)
+    return bool(changed(connection, statement.values(status=RunStatus.INTERRUPTED, updated_at=now, ended_at=now)))
+
+
+def ask_to_stop(connection: Connection, run_id: str, action: CancelAction, *, now: datetime) -> bool:
+    """Leave word for the process that runs it; False if it does not run."""
+    statement = update(t).where(t.c.run_id == run_id, t.c.status == RunStatus.RUNNING)
+    return bool(changed(connection, statement.values(cancel_action=action, updated_at=now)))
+
+
+def let_go(connection: Connection, run: RunRecord, *, now: datetime) -> None:
+    """Give a running run up so that another process, or this one after its restart, goes on with it at once."""
+    connection.execute(update(t).where(_held(run)).values(owner=None, lease_expires_at=now))
+
+
+def remove(connection: Connection, run_id: str) -> None:
+    """Delete a run with its stream, questions and delivery (they cascade)."""
+    connection.execute(delete(t).where(t.c.run_id == run_id))
+
+
+def _held(run: RunRecord) -> Any:
+    return (
+        (t.c.run_id == run.run_id)
+        & (t.c.attempt == run.attempt)
+        & (t.c.status == RunStatus.RUNNING)
+        & (t.c.owner == run.owner)
+    )
+
+
+def _claimable(now: datetime, from_owners: Collection[str]) -> Any:
+    other = t.alias()
+    earlier_open = exists().where(
+        other.c.thread_id == t.c.thread_id,
+        or_(other.c.status == RunStatus.RUNNING, (other.c.status == RunStatus.PENDING) & (other.c.id < t.c.id)),
+    )
+    may_start = (t.c.status == RunStatus.PENDING) & ~earlier_open
+    abandoned = (t.c.status == RunStatus.RUNNING) & or_(t.c.lease_expires_at <= now, t.c.owner.in_(from_owners))
+    return select(t.c.run_id).where(t.c.status.in_(_OPEN), or_(may_start, abandoned)).order_by(t.c.id).limit(1)
+
+
+def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core tables carry no types
+    return RunRecord(
+        run_id=row.run_id,
+        thread_id=row.thread_id,
+        assistant_id=row.assistant_id,
+        user_id=row.user_id,
+        status=RunStatus(row.status),
+        spec=RunSpec(**row.spec),
+        metadata=row.metadata_json,
+        multitask=MultitaskStrategy(row.multitask_strategy),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        attempt=row.attempt,
+        fence=row.fence,
+        owner=row.owner,
+        lease_expires_at=row.lease_expires_at,
+        cancel_action=CancelAction(row.cancel_action) if row.cancel_action else None,
+        checkpoint_before=row.checkpoint_before,
+        checkpoint_after=row.checkpoint_after,
+        error=row.error,
+        ended_at=row.ended_at,
+    )
