@@ -3,6 +3,7 @@
 BridgeError
 ├── ConfigError              the configuration is wrong; the message points at the line and says what to write
 ├── SchemaTooNew             the database was made by a newer version of the program
+├── DatabaseUnreachable      the database does not answer, or refuses us
 ├── AlreadyRunning           another process serves this home
 ├── NotFound                 no such thread, run, checkpoint, conversation or file (also: not yours)
 │   └── ThreadGone           the thread existed and was deleted
@@ -43,6 +44,12 @@ class SchemaTooNew(BridgeError):
     """The database's revision is unknown to this program: it was upgraded by a newer one."""
 
     code = "schema_too_new"
+
+
+class DatabaseUnreachable(BridgeError):
+    """The database does not answer or refuses us; the message gives the driver's reason."""
+
+    code = "database_unreachable"
 
 
 class AlreadyRunning(BridgeError):

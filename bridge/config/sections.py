@@ -1,7 +1,7 @@
 """What a configuration consists of: one model for each section, each beside the feature it belongs to."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, SecretStr, create_model
 
 from agent import AgentConfig
+from bridge.errors import ConfigError
 from bridge.files.config import UploadsConfig
 from bridge.gateway.config import GatewayConfig
 from bridge.inbox.config import InboxConfig
@@ -72,6 +73,14 @@ class Config:
     agent: AgentConfig
     warnings: tuple[str, ...] = ()
     """What works otherwise than written, for the log and `config check`."""
+
+    def with_only(self, names: Collection[str]) -> "Config":
+        """The same with every other channel switched off. Raises ConfigError for a channel that is not enabled."""
+        enabled = self.channels.enabled()
+        if unknown := [name for name in names if name not in enabled]:
+            raise ConfigError(f"--only {unknown[0]}: enabled are {', '.join(enabled) or 'no channels'}")
+        off = {name: enabled[name].model_copy(update={"enabled": False}) for name in enabled.keys() - set(names)}
+        return replace(self, channels=self.channels.model_copy(update=off))
 
     def secrets(self) -> frozenset[str]:
         """Every configured value that must not be seen, to be masked wherever text leaves the program."""

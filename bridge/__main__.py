@@ -1,0 +1,5 @@
+"""`python -m bridge` is `threadbridge`."""
+
+from bridge.cli import main
+
+main()

@@ -1,0 +1,97 @@
+"""What an operator asks of the database from the command line, whether the bridge runs or not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import SQLAlchemyError
+
+from bridge.config import Config
+from bridge.errors import DatabaseUnreachable, NotFound
+from bridge.persistence import inbox
+from bridge.persistence.database import Database, open_database
+from bridge.persistence.inbox import EventState, StoredEvent
+from bridge.persistence.schema import alembic_config, schema_revision
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseStatus:
+    """Where the tables are and at which revision. `revision` is None for a database that is still empty."""
+
+    place: str
+    revision: str | None
+    known: Sequence[str]  # the revisions of this program, newest first
+    waiting_events: int = 0
+    buried_events: int = 0
+
+    @property
+    def is_too_new(self) -> bool:
+        """Whether a newer program made it."""
+        return self.revision is not None and self.revision not in self.known
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the program can use it as it is."""
+        return self.revision == self.known[0]
+
+
+async def database_status(config: Config) -> DatabaseStatus:
+    """The state of the database; an SQLite file that is not there yet is not made. Raises DatabaseUnreachable."""
+    place, known = _place(config), await asyncio.to_thread(_known_revisions)
+    if _is_not_made_yet(config):
+        return DatabaseStatus(place, None, known)
+    async with _opened(config) as database:
+        revision, newest = await schema_revision(database.engine)
+        if revision != newest:
+            return DatabaseStatus(place, revision, known)
+        waiting, buried = await database.read(inbox.count_open), await database.read(inbox.buried)
+        return DatabaseStatus(place, revision, known, waiting, len(buried))
+
+
+async def buried_events(config: Config) -> Sequence[StoredEvent]:
+    """Events that could not be decided, oldest first."""
+    if _is_not_made_yet(config):
+        return ()
+    async with _opened(config) as database:
+        return await database.read(inbox.buried)
+
+
+async def unbury(config: Config, event_id: int, state: EventState) -> None:
+    """Try a buried event again (RECEIVED) or let it go (DROPPED). Raises NotFound if it is not buried."""
+    if _is_not_made_yet(config):
+        raise NotFound(f"there is no buried event {event_id}")
+    now = datetime.now(UTC)
+    async with _opened(config) as database:
+        if not await database.write(lambda connection: inbox.unbury(connection, event_id, state, now=now)):
+            raise NotFound(f"there is no buried event {event_id}; `threadbridge inbox list` shows those there are")
+
+
+@asynccontextmanager
+async def _opened(config: Config) -> AsyncIterator[Database]:
+    database = open_database(config.database.address, config.home)
+    try:
+        yield database
+    except SQLAlchemyError as error:
+        # The driver's own sentence: SQLAlchemy's repeats the statement and its parameters.
+        reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        raise DatabaseUnreachable(f"the database {_place(config)} cannot be used: {reason}") from error
+    finally:
+        await database.close()
+
+
+def _known_revisions() -> Sequence[str]:
+    return [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
+
+
+def _is_not_made_yet(config: Config) -> bool:
+    return config.database.url is None and not (config.home / "threadbridge.db").exists()
+
+
+def _place(config: Config) -> str:
+    if config.database.address is None:
+        return str(config.home / "threadbridge.db")
+    _, _, after_password = config.database.address.rpartition("@")
+    return f"postgresql://{after_password.rpartition('://')[2]}"
