@@ -1,0 +1,27 @@
+"""Refuses what a page of another origin makes a browser send."""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bridge.gateway.encoding import json_error
+
+
+@web.middleware
+async def same_origin(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Let pass what no browser sent, what our own page sent, and a click on a link that leads here."""
+    if _is_foreign(request):
+        return json_error(HTTPStatus.FORBIDDEN, "Requests from other origins are not allowed.")
+    return await handler(request)
+
+
+def _is_foreign(request: web.Request) -> bool:
+    origin = request.headers.get("Origin")
+    if origin is not None:
+        # the scheme is not compared: behind a proxy that ends TLS it differs
+        return urlsplit(origin).netloc.lower() != request.headers.get("Host", "").lower()
+    if request.headers.get("Sec-Fetch-Site", "none") in {"none", "same-origin"}:
+        return False
+    return request.headers.get("Sec-Fetch-Mode") != "navigate" or request.method != "GET"
