@@ -139,9 +139,8 @@ class Control:
         return _json({})
 
     async def wait_for_gate(self, request: web.Request) -> web.Response:
-        gate = self._api.faults.gate(request.match_info["name"])
-        await gate.reached.wait()
-        return _json({"waiting": gate.waiting})
+        await self._api.faults.gates.reached(request.match_info["name"])
+        return _json({})
 
     async def release_gate(self, request: web.Request) -> web.Response:
         self._api.faults.release(request.match_info["name"])

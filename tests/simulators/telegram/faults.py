@@ -1,9 +1,9 @@
 """Faults a test orders: replies lost, errors, delays, floods, resets and holds, per method and count."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..gates import Gates
 from .parameters import Call
 
 FaultKind = Literal["lose_reply", "error", "delay", "flood", "reset", "hold"]
@@ -34,27 +34,12 @@ class Fault:
         return self.contains is None or any(self.contains in str(value) for value in call.parameters.values())
 
 
-class Gate:
-    """A place where calls wait until the test lets them go."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.reached = asyncio.Event()
-        self.released = asyncio.Event()
-
-    async def pass_through(self) -> None:
-        self.waiting += 1
-        self.reached.set()
-        await self.released.wait()
-        self.waiting -= 1
-
-
 class Faults:
     """The orders not yet carried out, and the gates."""
 
     def __init__(self) -> None:
         self._orders: list[Fault] = []
-        self._gates: dict[str, Gate] = {}
+        self.gates = Gates()
 
     def order(self, **described: Any) -> None:
         self._orders.append(Fault(**described))
@@ -62,18 +47,12 @@ class Faults:
     def clear(self) -> None:
         """Forget all orders and let every held call go."""
         self._orders.clear()
-        for gate in self._gates.values():
-            gate.released.set()
-        self._gates.clear()
-
-    def gate(self, name: str) -> Gate:
-        return self._gates.setdefault(name, Gate())
+        self.gates.release_all()
 
     def release(self, name: str) -> None:
-        """Let every call at the gate go; a hold ordered afterwards under the same name waits anew."""
-        self.gate(name).released.set()
+        """Let every call at the gate go, and forget the holds there that no call has met."""
         self._orders = [fault for fault in self._orders if fault.kind != "hold" or fault.gate != name]
-        del self._gates[name]
+        self.gates.release(name)
 
     def take(self, call: Call) -> Fault | None:
         """The first order that this call meets, counted down."""

@@ -101,7 +101,7 @@ async def _disturb(api: BotApi, request: web.Request, fault: Fault) -> None:
     if fault.kind == "delay":
         await api.clock.sleep(fault.seconds)
     elif fault.kind == "hold":
-        await api.faults.gate(fault.gate).pass_through()
+        await api.faults.gates.pass_through(fault.gate)
     elif fault.kind == "reset":
         _reset(request)
         raise _Lost(f"connection reset {fault.when} the effect")
