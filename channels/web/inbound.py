@@ -1,0 +1,125 @@
+"""What the page posts → InboundEvent."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Self, TypedDict
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from channels.contract import (
+    Addressed,
+    ChatKind,
+    ChoiceSelected,
+    Clarification,
+    ConversationKey,
+    FileRef,
+    MessageReceived,
+    Sender,
+    StopRequested,
+)
+
+ClientId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+FieldName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+FieldValue = Annotated[str, StringConstraints(max_length=10_000)]
+Ticket = Annotated[str, StringConstraints(min_length=1, max_length=4_096)]
+
+_COMMAND = re.compile(r"/[a-z]+(\s|$)")
+
+
+class PostedConversation(BaseModel):
+    """A new conversation under an id the page made, so that asking twice makes one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: ClientId
+
+
+class _Posted(BaseModel):
+    """What everything a person does says. The page makes `client_id` once for each thing a person does and repeats it when it tries again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    client_id: ClientId
+
+
+class PostedMessage(_Posted):
+    """A message; `files` are the tickets the uploads were answered with."""
+
+    text: str = Field(default="", max_length=100_000)
+    files: tuple[Ticket, ...] = Field(default=(), max_length=20)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.text.strip() and not self.files:
+            raise ValueError("a message needs text or a file")
+        return self
+
+
+class PostedPress(_Posted):
+    """An answer to a clarification: the position of an option, or the fields of a form."""
+
+    token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,16}$")]
+    option: int | None = Field(default=None, ge=0)
+    values: dict[FieldName, FieldValue] = Field(default_factory=dict, max_length=64)
+
+
+class PostedStop(_Posted):
+    """A press on the stop button of a run."""
+
+    run_id: str | None = Field(default=None, max_length=64)
+
+
+class _Origin(TypedDict):
+    conversation: ConversationKey
+    chat_kind: ChatKind
+    sender: Sender
+    dedupe_key: str
+    occurred_at: datetime
+
+
+def message_received(
+    posted: PostedMessage, conversation: ConversationKey, files: tuple[FileRef, ...], now: datetime
+) -> MessageReceived:
+    """The message as the house knows it; its id is the page's own, so that the page finds it again in the transcript."""
+    return MessageReceived(
+        **_origin("message", posted, conversation, now),
+        message_id=posted.client_id,
+        text=posted.text,
+        addressed=Addressed.COMMAND if _COMMAND.match(posted.text) else Addressed.DM,
+        files=files,
+    )
+
+
+def choice_selected(posted: PostedPress, conversation: ConversationKey, now: datetime) -> ChoiceSelected:
+    """The press as the house knows it."""
+    return ChoiceSelected(
+        **_origin("press", posted, conversation, now), token=posted.token, option=posted.option, values=posted.values
+    )
+
+
+def stop_requested(posted: PostedStop, conversation: ConversationKey, now: datetime) -> StopRequested:
+    """The wish to stop as the house knows it."""
+    return StopRequested(**_origin("stop", posted, conversation, now), run_id=posted.run_id)
+
+
+def misfit(posted: PostedPress, question: Clarification) -> str | None:
+    """What is wrong with an answer to this question, in a sentence for the person; None when it fits."""
+    if not question.fields:
+        chosen = posted.option is not None and posted.option < len(question.options) and not posted.values
+        return None if chosen else "That is not one of the choices."
+    if posted.option is not None or posted.values.keys() - {field.name for field in question.fields}:
+        return "That is not an answer to this form."
+    missing = [
+        field.label for field in question.fields if field.required and not posted.values.get(field.name, "").strip()
+    ]
+    return f"Please fill in: {', '.join(missing)}." if missing else None
+
+
+def _origin(kind: str, posted: _Posted, conversation: ConversationKey, now: datetime) -> _Origin:
+    return {
+        "conversation": conversation,
+        "chat_kind": ChatKind.PRIVATE,
+        "sender": Sender(id=conversation.account),
+        "dedupe_key": f"{kind}:{posted.client_id}",
+        "occurred_at": now,
+    }

@@ -1,0 +1,174 @@
+"""Reply and transcript → the JSON the page draws from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from channels.contract import (
+    Artifact,
+    Clarification,
+    ConversationKey,
+    ConversationSummary,
+    FormField,
+    Notice,
+    Option,
+    Reply,
+    ReplyPart,
+    Text,
+    Todos,
+    ToolActivity,
+    TranscriptEntry,
+)
+from channels.web.markup import to_html
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FileLinks:
+    """The addresses of a conversation's files."""
+
+    conversation: str
+
+    def __call__(self, path: str) -> str:
+        """The file's address, relative to the page (which may live under a base path)."""
+        return f"web/api/conversations/{self.conversation}/files?{urlencode({'path': path})}"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReply:
+    """A reply as it was last delivered. `version` grows with every change of any reply while this process lives."""
+
+    delivery_id: str
+    reply_to: str | None
+    reply: Reply
+    version: int
+
+    @property
+    def reply_id(self) -> str:
+        """What the page knows the reply by: the same in a snapshot and in the transcript."""
+        return self.reply.run_id or self.delivery_id
+
+
+def summary(conversation: ConversationSummary) -> Json:
+    """A line of the conversation list."""
+    return {
+        "id": conversation.key.chat,
+        "title": conversation.title,
+        "updated_at": conversation.updated_at.isoformat(),
+        "running": conversation.is_running,
+    }
+
+
+def snapshot(live: LiveReply, conversation: ConversationKey) -> Json:
+    """A reply that may still change."""
+    return {"reply_to": live.reply_to, **_reply(live.reply_id, live.reply, conversation)}
+
+
+def timeline(
+    entries: Sequence[TranscriptEntry], live: Sequence[LiveReply], conversation: ConversationKey
+) -> list[Json]:
+    """All there is to see, in order: what a run answers stands below the last message it answers."""
+    items = _newest_of_each(entries, live, conversation)
+    first_seen: dict[str, int] = {}
+    for position, item in enumerate(items):
+        first_seen.setdefault(item["run_id"] or f"item {position}", position)
+    messages = {item["message_id"]: item for item in items if item["kind"] == "message"}
+    return [item for _, item in sorted(enumerate(items), key=lambda pair: _place(pair, first_seen, messages))]
+
+
+def _place(pair: tuple[int, Json], first_seen: dict[str, int], messages: dict[str, Json]) -> tuple[int, int, int]:
+    position, item = pair
+    asked = messages.get(item.get("reply_to") or "")
+    run = item["run_id"] or (asked and asked["run_id"]) or f"item {position}"
+    return first_seen.get(run, position), int(item["kind"] == "reply"), position
+
+
+def _newest_of_each(
+    entries: Sequence[TranscriptEntry], live: Sequence[LiveReply], conversation: ConversationKey
+) -> list[Json]:
+    newest = {reply.reply_id: reply for reply in live}
+    items = []
+    for entry in entries:
+        delivered = newest.pop(entry.run_id, None) if entry.reply is not None else None
+        items.append(snapshot(delivered, conversation) if delivered else _entry(entry, conversation))
+    return [*items, *(snapshot(reply, conversation) for reply in newest.values())]
+
+
+def _entry(entry: TranscriptEntry, conversation: ConversationKey) -> Json:
+    if entry.reply is not None:
+        reply_id = entry.run_id or f"seq-{entry.seq}"
+        return {"reply_to": None, **_reply(reply_id, entry.reply, conversation), "run_id": entry.run_id}
+    links = FileLinks(conversation.chat)
+    return {
+        "kind": "message",
+        "message_id": entry.message_id or f"seq-{entry.seq}",
+        "run_id": entry.run_id,
+        "text": entry.text,
+        "files": [{"name": file.name, "size_bytes": file.size_bytes, "url": links(file.path)} for file in entry.files],
+    }
+
+
+def _reply(reply_id: str, reply: Reply, conversation: ConversationKey) -> Json:
+    return {
+        "kind": "reply",
+        "reply_id": reply_id,
+        "run_id": reply.run_id,
+        "phase": reply.phase,
+        "can_stop": reply.can_stop,
+        "parts": [_part(part, conversation) for part in reply.parts],
+    }
+
+
+def _part(part: ReplyPart, conversation: ConversationKey) -> Json:
+    links = FileLinks(conversation.chat)
+    match part:
+        case Text():
+            return {"kind": part.kind, "id": part.id, "html": to_html(part.markdown, links)}
+        case ToolActivity():
+            return {"kind": part.kind, "id": part.id, "name": part.name, "state": part.state, "detail": part.detail}
+        case Todos():
+            return {"kind": part.kind, "items": [{"text": todo.text, "status": todo.status} for todo in part.items]}
+        case Clarification():
+            return _clarification(part, conversation.account, links)
+        case Artifact():
+            return {
+                "kind": part.kind,
+                "name": part.name,
+                "size_bytes": part.size_bytes,
+                "is_image": part.is_image,
+                "url": links(part.path),
+            }
+        case Notice():
+            return {"kind": part.kind, "notice": part.notice, "text": part.text}
+
+
+def _clarification(part: Clarification, viewer: str, links: Callable[[str], str]) -> Json:
+    return {
+        "kind": part.kind,
+        "token": part.token,
+        "icon": part.icon,
+        "question_html": to_html(part.question, links),
+        "context_html": to_html(part.context, links),
+        "options": [_option(option) for option in part.options],
+        "fields": [_field(field) for field in part.fields],
+        "state": part.state,
+        "answer": part.answer,
+        "answered_by": "You" if part.answered_by in {"", viewer} else part.answered_by,
+        "expires_at": part.expires_at.isoformat() if part.expires_at else None,
+    }
+
+
+def _field(field: FormField) -> Json:
+    return {
+        "name": field.name,
+        "label": field.label,
+        "options": [_option(option) for option in field.options],
+        "multiple": field.multiple,
+        "required": field.required,
+    }
+
+
+def _option(option: Option) -> Json:
+    return {"label": option.label, "value": option.value, "description": option.description}

@@ -1,0 +1,86 @@
+// Talking to the bridge: addresses, headers, and errors that say what the person can do.
+
+const BASE = new URL("web/api/", document.baseURI);
+const HEADERS = { "X-Threadbridge": "1" };
+const REQUEST_MILLISECONDS = 30_000;
+
+/** The bridge answered with an error (`status`), or could not be reached (`status` 0). */
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+
+  /** Whether the same request may succeed later without a change. */
+  get isPassing() {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export function listConversations() {
+  return request("conversations");
+}
+
+export function createConversation(id) {
+  return request("conversations", { id });
+}
+
+export function readMessages(conversation) {
+  return request(`conversations/${conversation}/messages`);
+}
+
+export function postMessage(conversation, message) {
+  return request(`conversations/${conversation}/messages`, message);
+}
+
+export function postPress(conversation, press) {
+  return request(`conversations/${conversation}/press`, press);
+}
+
+export function postStop(conversation, stop) {
+  return request(`conversations/${conversation}/stop`, stop);
+}
+
+export function eventsAddress(conversation) {
+  return new URL(`conversations/${conversation}/events`, BASE);
+}
+
+/** Upload one file. Gives {promise, abort}; `onProgress` gets the part done, from 0 to 1. */
+export function upload(conversation, file, onProgress) {
+  const transfer = new XMLHttpRequest();
+  const promise = new Promise((resolve, reject) => {
+    transfer.open("POST", new URL(`conversations/${conversation}/uploads`, BASE));
+    for (const [name, value] of Object.entries(HEADERS)) transfer.setRequestHeader(name, value);
+    transfer.responseType = "json";
+    transfer.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    transfer.onload = () => {
+      if (transfer.status === 201) resolve(transfer.response);
+      else reject(new ApiError(transfer.response?.detail ?? "The upload was refused.", transfer.status));
+    };
+    transfer.onerror = () => reject(new ApiError("The upload broke off.", 0));
+    transfer.onabort = () => reject(new ApiError("The upload was cancelled.", 0));
+    const form = new FormData();
+    form.append("file", file, file.name);
+    transfer.send(form);
+  });
+  return { promise, abort: () => transfer.abort() };
+}
+
+async function request(path, body) {
+  const options = { headers: HEADERS, signal: AbortSignal.timeout(REQUEST_MILLISECONDS) };
+  if (body !== undefined) {
+    options.method = "POST";
+    options.headers = { ...HEADERS, "Content-Type": "application/json" };
+    options.body = JSON.stringify(body);
+  }
+  let response;
+  let content;
+  try {
+    response = await fetch(new URL(path, BASE), options);
+    content = await response.json();
+  } catch (error) {
+    if (!response || response.ok) throw new ApiError("The bridge cannot be reached.", 0);
+  }
+  if (!response.ok) throw new ApiError(content?.detail ?? `The bridge answered ${response.status}.`, response.status);
+  return content;
+}

@@ -1,0 +1,317 @@
+// The page: which conversation is open, and what happens between its parts.
+
+import { ApiError, createConversation, listConversations, postPress, postStop, readMessages } from "./api.js";
+import { Composer } from "./composer.js";
+import { announce, h, icon, newId } from "./elements.js";
+import { LiveStream } from "./live.js";
+import { Outbox } from "./outbox.js";
+import { spokenText } from "./reply.js";
+import { Scrolling } from "./scrolling.js";
+import { Sidebar } from "./sidebar.js";
+import { Timeline } from "./timeline.js";
+
+const LIST_REFRESH_MILLISECONDS = 30_000;
+const LOSS_SHOWN_AFTER_MILLISECONDS = 700;
+
+const SUGGESTIONS = [
+  { icon: "question", title: "Plan something", text: "Help me plan a report, and ask me what you need to know first.", note: "It asks a question back" },
+  { icon: "pencil", title: "Write a file", text: "Write a short packing list for a weekend into a file.", note: "You get it as a download" },
+  { icon: "table", title: "Read my data", text: "What is in this file?", note: "Attach a CSV or a text", attach: true },
+];
+
+const byId = (id) => document.getElementById(id);
+
+class App {
+  constructor() {
+    this.current = null; // the open conversation's id; null while it is new and nothing was sent
+    this.isCreated = false; // whether the bridge knows it
+    this.scrolling = new Scrolling(byId("scroller"), byId("jump"));
+    this.timeline = new Timeline(byId("timeline"), {
+      press: (answer) => this.press(answer),
+      retry: (clientId) => this.outbox.retry(clientId),
+      discard: (clientId) => this.discard(clientId),
+    });
+    this.outbox = new Outbox((message) => this.onMessageChanged(message));
+    this.composer = new Composer(composerParts(), {
+      send: (content) => this.send(content),
+      conversationForUpload: () => this.ensureCreated(),
+    });
+    this.sidebar = new Sidebar(sidebarParts(), { open: (id) => this.open(id), startNew: () => this.startNew() });
+    byId("stop").addEventListener("click", () => this.stop());
+    window.addEventListener("hashchange", () => this.openFromAddress());
+    window.addEventListener("focus", () => this.refreshList());
+    setInterval(() => document.hidden || this.refreshList(), LIST_REFRESH_MILLISECONDS);
+    drawSuggestions((suggestion) => this.take(suggestion));
+  }
+
+  begin() {
+    const id = location.hash.slice(1);
+    if (id) this.open(id);
+    else this.startNew();
+    this.outbox.flush();
+    this.refreshList();
+  }
+
+  // Which conversation
+
+  openFromAddress() {
+    const id = location.hash.slice(1);
+    if (id === (this.current ?? "")) return;
+    if (id) this.open(id);
+    else this.startNew();
+  }
+
+  startNew() {
+    this.leave();
+    this.current = null;
+    this.isCreated = false;
+    if (location.hash) history.pushState(null, "", location.pathname + location.search);
+    this.composer.open("");
+    this.sidebar.mark(null);
+    this.redraw();
+    this.composer.focus();
+  }
+
+  open(id) {
+    this.leave();
+    this.current = id;
+    this.isCreated = true;
+    if (location.hash.slice(1) !== id) history.pushState(null, "", `#${id}`);
+    this.composer.open(id);
+    this.sidebar.mark(id);
+    for (const message of this.outbox.of(id)) this.timeline.applyMessage(message);
+    this.scrolling.toEnd();
+    this.redraw();
+    this.listen();
+    this.refetch();
+    this.composer.focus();
+  }
+
+  leave() {
+    this.stream?.close();
+    this.stream = null;
+    this.isServerBusy = false;
+    this.timeline.clear();
+    byId("gone").hidden = true;
+    this.showConnection("open");
+  }
+
+  /** Give the new conversation its id, without asking the bridge yet. */
+  adopt() {
+    if (this.current) return;
+    this.current = newId();
+    history.replaceState(null, "", `#${this.current}`);
+    this.composer.rename(this.current);
+  }
+
+  async ensureCreated() {
+    this.adopt();
+    const id = this.current;
+    if (!this.isCreated) await createConversation(id);
+    this.created(id);
+    return id;
+  }
+
+  created(id) {
+    if (this.current !== id || this.isCreated) return;
+    this.isCreated = true;
+    this.listen();
+  }
+
+  listen() {
+    const id = this.current;
+    this.stream = new LiveStream(id, {
+      onSnapshot: (snapshot) => this.current === id && this.onSnapshot(snapshot),
+      onBack: () => this.current === id && this.refetch(),
+      onState: (state) => this.current === id && this.showConnection(state),
+    });
+  }
+
+  async refetch() {
+    const id = this.current;
+    if (!id || !this.isCreated) return;
+    try {
+      const { items, running } = await readMessages(id);
+      if (this.current !== id) return;
+      this.isServerBusy = running;
+      this.timeline.replace(items);
+      this.redraw();
+    } catch (error) {
+      if (this.current === id) this.onLoadFailed(error);
+    }
+  }
+
+  onLoadFailed(error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404) {
+      this.leave();
+      byId("gone").hidden = false;
+      this.redraw();
+    } else if (error.status === 401) {
+      this.showProblem(error.message);
+    } else {
+      this.showConnection("lost"); // the stream comes back by itself and asks again
+    }
+  }
+
+  async refreshList() {
+    try {
+      const { conversations } = await listConversations();
+      this.sidebar.show(conversations, this.current);
+      this.redraw();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 401) this.showProblem(error.message);
+    }
+  }
+
+  // What the person does
+
+  send({ text, files }) {
+    this.adopt();
+    const message = { client_id: newId(), conversation: this.current, is_first: !this.isCreated, text, files };
+    this.timeline.applyMessage({ ...message, state: "sending" });
+    this.scrolling.toEnd();
+    this.redraw();
+    this.outbox.add(message);
+  }
+
+  take(suggestion) {
+    this.composer.suggest(suggestion.text);
+    if (suggestion.attach) this.composer.chooseFiles();
+  }
+
+  async press(answer) {
+    const id = this.current;
+    await postPress(id, answer);
+    this.scrolling.toEnd();
+    this.composer.focus();
+  }
+
+  discard(clientId) {
+    this.outbox.discard(clientId);
+    this.timeline.remove(clientId);
+    this.redraw();
+  }
+
+  async stop() {
+    const run = this.timeline.running.find((reply) => reply.can_stop)?.run_id;
+    if (!run) return;
+    this.stopping = run;
+    this.redraw();
+    try {
+      await postStop(this.current, { client_id: newId(), run_id: run });
+    } catch (error) {
+      this.stopping = null;
+      announce(error.message);
+      this.redraw();
+    }
+  }
+
+  // What the bridge says
+
+  onSnapshot(snapshot) {
+    const before = this.timeline.running.some((reply) => reply.reply_id === snapshot.reply_id);
+    this.timeline.applySnapshot(snapshot);
+    if (snapshot.reply_to && !this.timeline.hasMessage(snapshot.reply_to)) this.refetch();
+    if (snapshot.phase === "final") {
+      if (this.stopping === snapshot.run_id) this.stopping = null;
+      if (before) announce(spokenText(snapshot));
+      this.isServerBusy = false;
+      this.refreshList();
+    } else if (!before) {
+      announce("Working on an answer");
+      this.refreshList();
+    }
+    this.redraw();
+  }
+
+  onMessageChanged(message) {
+    if (message.state === "sent") this.created(message.conversation);
+    if (message.conversation !== this.current) return;
+    this.timeline.applyMessage(message);
+    if (message.state === "failed") announce(`The message was not sent. ${message.reason}`);
+    if (message.state === "sent") {
+      this.isServerBusy = true;
+      this.refreshList();
+    }
+    this.redraw();
+  }
+
+  // What stands around the messages
+
+  redraw() {
+    const isGone = !byId("gone").hidden;
+    const stoppable = this.timeline.running.find((reply) => reply.can_stop);
+    const title = this.sidebar.titleOf(this.current);
+    byId("welcome").hidden = !this.timeline.isEmpty || this.current !== null || isGone;
+    byId("conversation-title").textContent = title;
+    document.title = this.current && title !== "New conversation" ? `${title} · Threadbridge` : "Threadbridge";
+    byId("composer").hidden = isGone;
+    byId("waiting").hidden = !(this.isServerBusy && this.timeline.endsWithSentMessage);
+    byId("stop").hidden = !stoppable;
+    byId("stop").disabled = this.stopping !== undefined && this.stopping === stoppable?.run_id;
+    byId("stop").querySelector("span").textContent = byId("stop").disabled ? "Stopping…" : "Stop";
+    this.scrolling.settle();
+  }
+
+  showConnection(state) {
+    clearTimeout(this.lossTimer);
+    const line = byId("connection");
+    if (state === "open") line.hidden = true;
+    else this.lossTimer = setTimeout(() => this.showProblem("Reconnecting…"), LOSS_SHOWN_AFTER_MILLISECONDS);
+  }
+
+  showProblem(text) {
+    byId("connection").textContent = text;
+    byId("connection").hidden = false;
+  }
+}
+
+function composerParts() {
+  return {
+    form: byId("composer"),
+    text: byId("composer-text"),
+    send: byId("send"),
+    attach: byId("attach"),
+    attachments: byId("attachments"),
+    fileInput: byId("file-input"),
+    hint: byId("composer-hint"),
+    stage: byId("stage"),
+    dropZone: byId("drop-zone"),
+  };
+}
+
+function sidebarParts() {
+  return {
+    sidebar: byId("sidebar"),
+    stage: byId("stage"),
+    veil: byId("veil"),
+    list: byId("conversation-list"),
+    empty: byId("sidebar-empty"),
+    newButton: byId("new-conversation"),
+    openButton: byId("open-sidebar"),
+    closeButton: byId("close-sidebar"),
+  };
+}
+
+function drawSuggestions(onTake) {
+  const cards = SUGGESTIONS.map((suggestion) =>
+    h(
+      "button",
+      { type: "button", class: "suggestion", onclick: () => onTake(suggestion) },
+      icon(suggestion.icon),
+      h("span", { class: "suggestion-title" }, suggestion.title),
+      h("span", { class: "suggestion-note" }, suggestion.note),
+    ),
+  );
+  byId("suggestions").replaceChildren(...cards);
+}
+
+function drawIcons() {
+  const places = { attach: "attach", send: "send", "open-sidebar": "menu", "close-sidebar": "close", "new-conversation": "plus", stop: "stop", jump: "down" };
+  for (const [id, name] of Object.entries(places)) byId(id).prepend(icon(name));
+}
+
+drawIcons();
+new App().begin();

@@ -1,0 +1,150 @@
+// The messages of one conversation, in order, kept in step with what the bridge says.
+
+import { h, icon } from "./elements.js";
+import { ReplyView, fileCard } from "./reply.js";
+
+const STATE_WORDS = { sending: "Sending…", waiting: "Waiting for the connection…", failed: "Not sent." };
+
+export class Timeline {
+  /** `actions`: press(answer), retry(clientId), discard(clientId). */
+  constructor(list, actions) {
+    this.list = list;
+    this.actions = actions;
+    this.items = [];
+  }
+
+  clear() {
+    this.items = [];
+    this.list.replaceChildren();
+  }
+
+  get isEmpty() {
+    return this.items.length === 0;
+  }
+
+  /** The replies that are not final yet. */
+  get running() {
+    return this.items.filter((item) => item.data.kind === "reply" && item.data.phase !== "final").map((item) => item.data);
+  }
+
+  /** Whether the last word is the person's and the bridge has it. */
+  get endsWithSentMessage() {
+    const last = this.items.at(-1)?.data;
+    return last?.kind === "message" && (last.state ?? "sent") === "sent";
+  }
+
+  hasMessage(id) {
+    return this.find(messageKey(id)) !== undefined;
+  }
+
+  /** Take over the bridge's list. What it does not know yet stays: messages on their way, and an answer that goes on. */
+  replace(datas) {
+    const known = new Set(datas.map(keyOf));
+    const kept = this.items.filter((item) => !known.has(item.key) && isUnfinished(item.data));
+    this.items = datas.map((data) => this.drawn(data));
+    for (const item of kept) this.insert(item);
+    this.arrange();
+  }
+
+  /** Show the newest state of a reply. */
+  applySnapshot(snapshot) {
+    this.upsert({ ...snapshot, kind: "reply" });
+  }
+
+  /** Show a message that is on its way, or its new state. */
+  applyMessage(message) {
+    this.upsert({ kind: "message", message_id: message.client_id, ...message });
+  }
+
+  remove(messageId) {
+    this.items = this.items.filter((item) => item.key !== messageKey(messageId));
+    this.arrange();
+  }
+
+  upsert(data) {
+    const isNew = !this.find(keyOf(data));
+    const item = this.drawn(data);
+    if (isNew) this.insert(item);
+    this.arrange();
+  }
+
+  drawn(data) {
+    const key = keyOf(data);
+    const item = this.find(key) ?? { key, view: data.kind === "reply" ? new ReplyView(this.actions) : new MessageView(this.actions) };
+    item.data = data;
+    item.view.update(data);
+    return item;
+  }
+
+  /** A reply goes below the message it answers and its other answers; everything else to the end. */
+  insert(item) {
+    const asked = item.data.reply_to ? this.items.findIndex((other) => other.key === messageKey(item.data.reply_to)) : -1;
+    if (asked < 0) {
+      this.items.push(item);
+      return;
+    }
+    let place = asked + 1;
+    while (this.items[place]?.data.kind === "reply") place += 1;
+    this.items.splice(place, 0, item);
+  }
+
+  arrange() {
+    this.items.forEach((item, index) => {
+      const there = this.list.children[index];
+      if (there !== item.view.node) this.list.insertBefore(item.view.node, there ?? null);
+    });
+    while (this.list.children.length > this.items.length) this.list.lastElementChild.remove();
+  }
+
+  find(key) {
+    return this.items.find((item) => item.key === key);
+  }
+}
+
+class MessageView {
+  constructor(actions) {
+    this.actions = actions;
+    this.node = h("li", { class: "message" });
+  }
+
+  update(message) {
+    this.node.dataset.state = message.state ?? "sent";
+    this.node.replaceChildren(
+      ...[
+        h("span", { class: "visually-hidden" }, "You wrote"),
+        message.files.length ? h("div", { class: "message-files" }, ...message.files.map(sentFile)) : null,
+        message.text ? h("div", { class: "bubble" }, message.text) : null,
+        this.fate(message),
+      ].filter(Boolean),
+    );
+  }
+
+  fate(message) {
+    const words = STATE_WORDS[message.state];
+    if (!words) return null;
+    const line = h("p", { class: "fate" }, message.state === "failed" ? icon("warning") : null, `${words} ${message.reason && message.state === "failed" ? message.reason : ""}`);
+    if (message.state === "sending") return line;
+    line.append(
+      h("button", { type: "button", class: "link", onclick: () => this.actions.retry(message.client_id) }, "Try again"),
+      h("button", { type: "button", class: "link", onclick: () => this.actions.discard(message.client_id) }, "Discard"),
+    );
+    return line;
+  }
+}
+
+function sentFile(file) {
+  if (file.url) return fileCard(file, new URL(`${file.url}&download=1`, document.baseURI).href);
+  return h("span", { class: "file-card" }, h("span", { class: "file-icon" }, icon("file")), h("span", { class: "file-words" }, h("span", { class: "file-name" }, file.name)));
+}
+
+function keyOf(data) {
+  return data.kind === "reply" ? `reply ${data.reply_id}` : messageKey(data.message_id);
+}
+
+function messageKey(id) {
+  return `message ${id}`;
+}
+
+function isUnfinished(data) {
+  return data.kind === "reply" ? data.phase !== "final" : data.client_id !== undefined;
+}
