@@ -7,6 +7,8 @@ AgentError
 ├── ToolFailed             a tool that could not do what it was asked
 │   └── PathOutside        a path that leaves the thread's directories
 ├── LeaseLost              a newer owner of the thread has written its fence
+├── StepLimitReached       a run that took all the steps it was allowed
+├── UnknownCheckpoint      no such checkpoint in the thread, or it is pruned
 ├── UnknownAssistant       no assistant of this name
 └── StackOrderError        a middleware list that breaks an order rule
 """
@@ -66,6 +68,18 @@ class LeaseLost(AgentError):
     """A higher fence stands for the thread: another process owns it, and this one must stop writing."""
 
     code: ClassVar[str] = "lease_lost"
+
+
+class StepLimitReached(AgentError):
+    """The run took every step it was allowed; what it did stands, and the next message goes on from there."""
+
+    code: ClassVar[str] = "step_limit_reached"
+
+
+class UnknownCheckpoint(AgentError):
+    """The thread has no such checkpoint, or has it no longer."""
+
+    code: ClassVar[str] = "unknown_checkpoint"
 
 
 class UnknownAssistant(AgentError):

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 HIDDEN = "hide_from_ui"
 ORIGINAL_CONTENT = "original_user_content"
 FILES = "files"
+HUMAN_INPUT_RESPONSE = "human_input_response"
 CALL_BLOCK_TYPES = frozenset({"tool_use", "tool_call", "function_call", "tool_call_chunk", "input_json_delta"})
 RAW_CALL_KEYS = ("tool_calls", "function_call")
 
@@ -44,9 +45,15 @@ def typed_text(message: BaseMessage) -> str:
     return original if isinstance(original, str) else str(message.text)
 
 
-def current_question(messages: list[AnyMessage]) -> HumanMessage | None:
+def is_from_person(message: BaseMessage) -> bool:
+    """Say whether a person wrote this: a visible message, or a hidden one that answers a clarification."""
+    answers = HUMAN_INPUT_RESPONSE in message.additional_kwargs
+    return isinstance(message, HumanMessage) and (answers or not is_hidden(message))
+
+
+def current_question(messages: Sequence[AnyMessage]) -> HumanMessage | None:
     """The newest message a person wrote."""
-    return next((m for m in reversed(messages) if isinstance(m, HumanMessage) and not is_hidden(m)), None)
+    return next((m for m in reversed(messages) if isinstance(m, HumanMessage) and is_from_person(m)), None)
 
 
 def keep_tool_calls(message: AIMessage, kept_ids: Collection[str]) -> AIMessage:

@@ -1,0 +1,47 @@
+"""CheckpointStore: what the runtime asks of the place where checkpoints lie, whichever database it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from agent.errors import LeaseLost
+
+OnLost = Callable[[LeaseLost], None]
+
+
+class CheckpointStore(Protocol):
+    """The checkpoints of all threads.
+
+    A thread's fence is a number that only grows. Whoever writes names the fence it was given; every write compares it
+    in its own transaction and raises `LeaseLost` when another one stands, or none since the thread was deleted.
+    """
+
+    def saver(self, fence: int | None = None, on_lost: OnLost | None = None) -> BaseCheckpointSaver[Any]:
+        """Give a saver for one run, cheaply; `on_lost` hears at once that the lease is lost.
+
+        Without a fence nothing is compared: for reading.
+        """
+        ...
+
+    async def claim(self, thread_id: str, fence: int) -> None:
+        """Raise the thread's fence; raises `LeaseLost` if a higher one stands."""
+        ...
+
+    async def newest(self, thread_id: str) -> str | None:
+        """Give the id of the thread's newest checkpoint."""
+        ...
+
+    async def prune(self, thread_id: str, fence: int) -> None:
+        """Forget all but the last state of each of the last turns; only between runs."""
+        ...
+
+    async def rollback(self, thread_id: str, checkpoint_id: str | None, fence: int) -> bool:
+        """Forget what came after a checkpoint, with None everything; False if there is no such checkpoint."""
+        ...
+
+    async def delete(self, thread_id: str) -> None:
+        """Forget the thread and its fence."""
+        ...
