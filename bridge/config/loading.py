@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agent import AgentConfig
+from agent.config import AgentConfig
 from bridge.config.document import Document, read_document
 from bridge.config.environment import Resolved, read_environment, resolve
-from bridge.config.missing import MissingVariables
+from bridge.config.missing import MissingVariables, is_enabled_channel
 from bridge.config.problems import Problem, dotted, refuse
 from bridge.config.sections import Config, HouseSections
 from bridge.config.validation import Explainer
@@ -82,10 +82,10 @@ class _Check:
     def config(self, base: Path) -> Config:
         values = self.resolved.values
         missing = MissingVariables.among(self.resolved.missing, values)
-        problems = [*self._not_set(missing), *self._unknown_sections()]
+        problems = [*self._not_set(missing), *self._unknown_sections(), *self._doorless()]
         house, house_problems = self._validated(HouseSections, missing)
         agent, agent_problems = self._validated(AgentConfig, missing)
-        problems += [*house_problems, *agent_problems, *(self._doorless(house) if house else ())]
+        problems += [*house_problems, *agent_problems]
         if problems or house is None or agent is None:
             raise refuse(self.source, problems)
         models = [model for index, model in enumerate(agent.models) if index not in missing.spare_models]
@@ -112,11 +112,12 @@ class _Check:
             if key not in known:
                 yield explainer.unknown_key((), key, known)
 
-    def _doorless(self, house: HouseSections) -> Iterator[Problem]:
-        for name in house.channels.enabled():
-            if PLUGINS[name].adapter is None:
+    def _doorless(self) -> Iterator[Problem]:
+        """Channels that are switched on and cannot be built yet."""
+        for name, plugin in PLUGINS.items():
+            if plugin.adapter is None and is_enabled_channel(name, self.resolved.values.get("channels")):
                 path = ("channels", name, "enabled")
-                message = f"{name} is not there yet: a later version brings it, this one only checks the section; set it to false"
+                message = f"{name} is not there yet: this version only checks its section, a later one brings it; set it to false"
                 yield Problem(path, message, self.document.value_position(path))
 
     def _not_set(self, missing: MissingVariables) -> Iterator[Problem]:

@@ -45,6 +45,12 @@ def _is_spare_model(path: KeyPath) -> bool:
     return False
 
 
+def is_enabled_channel(name: str, channels: Any) -> bool:
+    """Whether the section `channels`, as it was written, switches the channel on."""
+    section = channels.get(name) if isinstance(channels, dict) else None
+    return not _says_off(section if isinstance(section, dict) else {}, default=_default_of(("channels", name)))
+
+
 def _is_switched_off(path: KeyPath, values: Any) -> bool:
     section = values
     for depth, step in enumerate(path[:-1], start=1):
@@ -62,5 +68,4 @@ def _default_of(section: KeyPath) -> bool:
 
 
 def _says_off(section: Mapping[str, Any], *, default: bool) -> bool:
-    said = section.get("enabled", default)
-    return said is False or str(said).casefold() in _OFF
+    return str(section.get("enabled", default)).casefold() in _OFF

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, SecretStr, create_model
 
-from agent import AgentConfig
+from agent.config import AgentConfig
 from bridge.errors import ConfigError
 from bridge.files.config import UploadsConfig
 from bridge.gateway.config import GatewayConfig
@@ -35,10 +35,13 @@ class ChannelSections(BaseModel):
         return {name: section for name, section in self.all().items() if section.enabled}
 
 
-def _channel_sections() -> type[ChannelSections]:
+def _registered() -> type[ChannelSections]:
     models: dict[str, Any] = {name: plugin.config_model() for name, plugin in PLUGINS.items()}
     fields: dict[str, Any] = {name: (model, model()) for name, model in models.items()}
     return create_model("ChannelSections", __base__=ChannelSections, **fields)
+
+
+_RegisteredSections = _registered()
 
 
 class HouseSections(BaseModel):
@@ -55,7 +58,7 @@ class HouseSections(BaseModel):
     if TYPE_CHECKING:
         channels: ChannelSections
     else:
-        channels: _channel_sections() = _channel_sections()()
+        channels: _RegisteredSections = _RegisteredSections()
 
 
 @dataclass(frozen=True, slots=True)

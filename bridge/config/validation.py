@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -25,6 +25,7 @@ _SAID_PLAINLY: Mapping[str, str] = {
     "dict_type": "must be a section of `key: value` lines",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
+    "is_instance_of": "must be a list",  # of the kinds in our models only Sequence is checked like this
 }
 
 
@@ -37,9 +38,14 @@ class Explainer:
     from_environment: Mapping[KeyPath, str]
 
     def problems(self, error: ValidationError, model: type[BaseModel]) -> Iterator[Problem]:
-        """One problem for every mistake pydantic found in `model`."""
+        """One problem for every place where pydantic found a mistake in `model`."""
+        found: dict[KeyPath, Problem] = {}
         for detail in error.errors(include_url=False):
-            yield self._problem(detail, model)
+            problem = self._problem(detail, model)
+            if problem.path in found:  # a value that may be of several kinds, and is none of them
+                problem = replace(problem, message=f"{found[problem.path].message}; or {problem.message}")
+            found[problem.path] = problem
+        yield from found.values()
 
     def _problem(self, detail: ErrorDetails, model: type[BaseModel]) -> Problem:
         if detail["type"] == "extra_forbidden":
@@ -114,6 +120,6 @@ def section_model(annotation: Any) -> type[BaseModel] | None:
     """The model within an annotation such as `Section | None` or `tuple[Section, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if get_origin(annotation) in {Annotated, Union, UnionType, tuple, list}:
+    if get_origin(annotation) in {Annotated, Union, UnionType, Sequence, list, tuple}:
         return next(filter(None, map(section_model, get_args(annotation))), None)
     return None
