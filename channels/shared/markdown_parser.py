@@ -1,0 +1,199 @@
+"""Markdown of the agent → the tree, with nothing lost."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Literal, cast
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block.table import escapedSplit
+from markdown_it.tree import SyntaxTreeNode
+
+from channels.shared.markdown import (
+    Block,
+    Blocks,
+    Break,
+    Code,
+    Emphasis,
+    Fence,
+    Heading,
+    Image,
+    Inline,
+    Inlines,
+    Link,
+    ListBlock,
+    ListItem,
+    Paragraph,
+    Quote,
+    Rule,
+    Strike,
+    Strong,
+    Table,
+    TextRun,
+)
+
+_DEEPEST_BLOCK = 60
+_DEEPEST_INLINE = 20
+_TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
+_WRAPPERS: Mapping[str, type[Strong] | type[Emphasis] | type[Strike]] = {"strong": Strong, "em": Emphasis, "s": Strike}
+
+_PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST_BLOCK, "store_labels": True}).enable(
+    ["table", "strikethrough"]
+)
+
+
+@lru_cache(maxsize=64)
+def parse(source: str) -> Blocks:
+    """The tree of a text (CommonMark, tables, strikethrough, task items); raw HTML is text, and no text is lost.
+
+    What is nested far too deeply to show is given as the lines it was written in.
+    """
+    env: dict[str, Any] = {}
+    tokens = _PARSER.parse(source, env)
+    if any(token.level >= _DEEPEST_BLOCK - 1 for token in tokens):
+        return (_as_written(source.splitlines()),)
+    try:
+        root = SyntaxTreeNode(tokens)
+    except RecursionError:
+        return (_as_written(source.splitlines()),)
+    reader = _Reader(source)
+    placed = [(_first_line(node), block) for node in root.children for block in reader.block(node)]
+    if env:
+        placed = sorted(chain(placed, reader.unused_definitions(env)), key=lambda pair: pair[0])
+    return tuple(block for _, block in placed)
+
+
+def _first_line(node: SyntaxTreeNode) -> int:
+    return node.map[0] if node.map else 0
+
+
+def _as_written(lines: Iterable[str]) -> Paragraph:
+    runs: list[Inline] = []
+    for line in lines:
+        runs.extend((TextRun(line), Break()))
+    return Paragraph(tuple(runs[:-1]))
+
+
+class _Reader:
+    """Turns the parser's nodes into ours and notes which link definitions were of use."""
+
+    def __init__(self, source: str) -> None:
+        self._lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._labels_used: set[str] = set()
+
+    def block(self, node: SyntaxTreeNode) -> Iterator[Block]:
+        match node.type:
+            case "paragraph":
+                yield Paragraph(self._content(node))
+            case "heading":
+                yield Heading(int(node.tag[1:]), self._content(node))
+            case "blockquote":
+                yield Quote(self._blocks(node))
+            case "bullet_list":
+                yield ListBlock(self._items(node), tight=_is_tight(node))
+            case "ordered_list":
+                start = int(cast("int", node.attrs.get("start", 1)))
+                yield ListBlock(self._items(node), start, node.markup, _is_tight(node))
+            case "fence" | "code_block":
+                yield from _fence(node)
+            case "table":
+                yield self._table(node)
+            case "hr":
+                yield Rule()
+            case _:
+                yield _as_written(node.content.splitlines())
+
+    def unused_definitions(self, env: Mapping[str, Any]) -> Iterator[tuple[int, Block]]:
+        """Link definitions that no link uses: a person would never see them otherwise."""
+        known = env.get("references", {})
+        unused = [found for label, found in known.items() if label not in self._labels_used]
+        for definition in chain(unused, env.get("duplicate_refs", ())):
+            first, last = definition["map"]
+            yield first, _as_written(self._lines[first:last])
+
+    def _blocks(self, node: SyntaxTreeNode) -> Blocks:
+        return tuple(block for child in node.children for block in self.block(child))
+
+    def _content(self, node: SyntaxTreeNode) -> Inlines:
+        return self._inlines(node.children[0].children) if node.children else ()
+
+    def _items(self, node: SyntaxTreeNode) -> tuple[ListItem, ...]:
+        return tuple(_as_task(self._blocks(item)) for item in node.children)
+
+    def _table(self, node: SyntaxTreeNode) -> Table:
+        lines = [row for part in node.children for row in part.children]
+        rows = [self._row(line) for line in lines]
+        return Table(rows[0], tuple(rows[1:]), tuple(_alignment(cell) for cell in lines[0].children))
+
+    def _row(self, node: SyntaxTreeNode) -> tuple[Inlines, ...]:
+        cells = [self._content(cell) for cell in node.children]
+        surplus = self._surplus(node, len(cells))
+        if surplus:
+            cells[-1] = (*cells[-1], TextRun(surplus))
+        return tuple(cells)
+
+    def _surplus(self, row: SyntaxTreeNode, width: int) -> str:
+        """What a row says beyond the last column, which the parser drops."""
+        line = self._lines[_first_line(row)].lstrip("> \t").removeprefix("|").rstrip().removesuffix("|")
+        return "".join(f" | {cell.strip()}" for cell in escapedSplit(line)[width:] if cell.strip())
+
+    def _inlines(self, nodes: Iterable[SyntaxTreeNode], depth: int = 0) -> Inlines:
+        return tuple(inline for node in nodes for inline in self._inline(node, depth))
+
+    def _inline(self, node: SyntaxTreeNode, depth: int) -> Iterator[Inline]:
+        match node.type:
+            case "text":
+                if node.content:
+                    yield TextRun(node.content)
+            case "softbreak" | "hardbreak":
+                yield Break(hard=node.type == "hardbreak")
+            case "code_inline":
+                yield Code(node.content)
+            case "image":
+                self._note_label(node)
+                yield Image(str(node.attrs["src"]), _alternative(node), str(node.attrs.get("title", "")))
+            case "link" if depth < _DEEPEST_INLINE:
+                self._note_label(node)
+                children = self._inlines(node.children, depth + 1)
+                yield Link(str(node.attrs["href"]), children, str(node.attrs.get("title", "")))
+            case "strong" | "em" | "s" if depth < _DEEPEST_INLINE:
+                yield _WRAPPERS[node.type](self._inlines(node.children, depth + 1))
+            case _:
+                yield from self._inlines(node.children, depth + 1)
+
+    def _note_label(self, node: SyntaxTreeNode) -> None:
+        if "label" in node.meta:
+            self._labels_used.add(node.meta["label"])
+
+
+def _alternative(node: SyntaxTreeNode) -> str:
+    if not node.children:
+        return node.content if node.type in {"text", "code_inline"} else ""
+    return "".join(_alternative(child) for child in node.children)
+
+
+def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right", ""]:
+    style = str(cell.attrs.get("style", "")).removeprefix("text-align:")
+    return cast("Literal['left', 'center', 'right', '']", style)
+
+
+def _is_tight(node: SyntaxTreeNode) -> bool:
+    return all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
+
+
+def _fence(node: SyntaxTreeNode) -> Iterator[Block]:
+    language, _, rest = node.info.strip().partition(" ")
+    if rest.strip():
+        yield Paragraph((Code(rest.strip()),))
+    yield Fence(node.content.removesuffix("\n"), language)
+
+
+def _as_task(blocks: Blocks) -> ListItem:
+    match blocks:
+        case (Paragraph((TextRun(text), *others)), *following) if found := _TASK.match(text):
+            rest = text[found.end() :]
+            children = (TextRun(rest), *others) if rest else tuple(others)
+            return ListItem((Paragraph(children), *following), checked=found[1] != " ")
+        case _:
+            return ListItem(blocks)

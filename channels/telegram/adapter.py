@@ -1,0 +1,232 @@
+"""The Telegram channel: its life, and what the house asks of it."""
+
+import asyncio
+import contextlib
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlencode
+
+import orjson
+from telegram import Bot, Update
+from telegram.error import InvalidToken, TelegramError
+
+from channels.contract import (
+    ChannelCapabilities,
+    ChannelHealth,
+    ChannelHost,
+    ChannelNotConfigured,
+    ChatKind,
+    ChoiceSelected,
+    ConversationKey,
+    DeliveryReceipt,
+    DeliveryTarget,
+    FileRef,
+    PressVerdict,
+    ReceiptSign,
+    Reply,
+    StopRequested,
+    TextUnit,
+)
+from channels.telegram.config import TelegramConfig
+from channels.telegram.downloading import DOWNLOAD_LIMIT_BYTES, download
+from channels.telegram.drafts import DraftBoard
+from channels.telegram.ids import CHANNEL, Address, bot_id_of
+from channels.telegram.inbound import UPDATE_TYPES, BotIdentity, Inbound
+from channels.telegram.outbound import Outbound
+from channels.telegram.polling import Poller, RawUpdate
+from channels.telegram.presenting import Means, Presentation
+from channels.telegram.presses import Presses
+from channels.telegram.render import TEXT_LIMIT, UPLOAD_LIMIT_BYTES, Rendered, render
+from channels.telegram.request import AiohttpRequest
+from channels.telegram.throttle import PACE, Throttle
+
+_LOGGER = logging.getLogger(__name__)
+_SIGNS = {ReceiptSign.SEEN: "👀", ReceiptSign.DONE: "👌", ReceiptSign.FAILED: "💔"}  # bots may use only listed emoji
+_SLOTS_OF_TEXT = ("text:", "waiting:")
+_READ_SECONDS = 10.0
+
+
+class _Bot(Bot):
+    """The library's bot, whose `repr` shows no token."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Bot({bot_id_of(self.token)})"
+
+
+class TelegramChannel:
+    """A bot on Telegram, by long polling. Telegram keeps all there is to keep, so `state_dir` stays empty."""
+
+    def __init__(self, section: TelegramConfig, *, state_dir: Path | None = None) -> None:
+        del state_dir
+        self._section = section
+        self._request = AiohttpRequest(read_timeout_seconds=_READ_SECONDS)
+        self._poll_request = AiohttpRequest(pool_size=2, read_timeout_seconds=_READ_SECONDS)
+        self._bot = _made_bot(section, self._request, self._poll_request)
+        self._throttle = Throttle()
+        self._outbound = Outbound(self._bot)
+        self._drafts = DraftBoard(self._outbound, self._throttle)
+        self._presses = Presses(self._outbound)
+        self._poller = Poller(self._connect, self._fetch, self._handle, timeout_seconds=section.poll_timeout_seconds)
+        self._listening: asyncio.Task[None] | None = None
+        self._host: ChannelHost | None = None
+        self._inbound: Inbound | None = None
+
+    @property
+    def name(self) -> str:
+        """`telegram`."""
+        return CHANNEL
+
+    @property
+    def capabilities(self) -> ChannelCapabilities:
+        """The limits of the Bot API, and whether answers grow before they are done."""
+        return ChannelCapabilities(
+            text_limit=TEXT_LIMIT,
+            text_unit=TextUnit.UTF16,
+            upload_limit_bytes=UPLOAD_LIMIT_BYTES,
+            download_limit_bytes=DOWNLOAD_LIMIT_BYTES,
+            pace=dict(PACE),
+            streams=self._section.streaming,
+        )
+
+    async def start(self, host: ChannelHost) -> None:
+        """Connect and listen. A Telegram that can't be reached is tried again inside. Raises ChannelNotConfigured."""
+        self._host = host
+        await asyncio.gather(self._request.initialize(), self._poll_request.initialize())
+        refused = False
+        try:
+            await self._poller.connect()
+        except InvalidToken:
+            refused = True
+        except (TelegramError, TimeoutError) as error:
+            _LOGGER.warning("telegram: not reachable at start (%s); trying again", type(error).__name__)
+        if refused:  # raised here, not above: the library's error must not hang on ours
+            await self.close()
+            raise ChannelNotConfigured("Telegram refuses channels.telegram.bot_token; get a valid one from @BotFather")
+        self._listening = asyncio.create_task(self._poller.run(), name="telegram polling")
+
+    async def stop(self) -> None:
+        """Stop listening; what was handled is confirmed, if Telegram answers at once."""
+        if self._listening is None:
+            return
+        self._listening.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._listening
+        self._listening = None
+        with contextlib.suppress(TelegramError, TimeoutError):
+            await self._poller.confirm()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await asyncio.gather(self._request.shutdown(), self._poll_request.shutdown())
+
+    def health(self) -> ChannelHealth:
+        """Whether updates can be heard."""
+        return self._poller.health()
+
+    async def deliver(self, target: DeliveryTarget, reply: Reply, receipt: DeliveryReceipt) -> DeliveryReceipt:
+        """Show the snapshot: growing as a draft or in an edited message, in the end as messages and files."""
+        if self._host is None:
+            raise RuntimeError("the channel was not started")
+        if not (reply.is_final or self._section.streaming):
+            return receipt
+        means = Means(self._outbound, self._throttle, self._host)
+        presentation = Presentation(means, target, receipt, is_final=reply.is_final)
+        rendered = render(reply)
+        if self._grows_as_draft(target, reply, rendered, presentation):
+            await self._show_growing(presentation, target, reply, rendered)
+        else:
+            await self._drafts.close(target.delivery_id)
+            await self._show_standing(presentation, rendered)
+        return presentation.receipt
+
+    async def download(self, ref: FileRef, destination: Path) -> None:
+        """Fetch a file (at most 20 MB). Raises FileUnavailable or a retryable ChannelError."""
+        await download(self._bot, self._request, ref, destination)
+
+    async def show_activity(self, target: DeliveryTarget) -> None:
+        """Show "typing", and keep the draft of the answer alive."""
+        target.permit()
+        await self._outbound.typing(Address.of(target.conversation))
+        await self._drafts.refresh(target)
+
+    async def react(self, conversation: ConversationKey, message_id: str, sign: ReceiptSign) -> None:
+        """Put the sign on the person's message."""
+        await self._outbound.react(Address.of(conversation), int(message_id), _SIGNS[sign])
+
+    async def answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+        """Show the verdict over the chat; refusals as an alert."""
+        await self._presses.answer(press.dedupe_key, verdict)
+
+    def _grows_as_draft(self, target: DeliveryTarget, reply: Reply, rendered: Rendered, standing: Presentation) -> bool:
+        if reply.is_final or not rendered.texts or target.chat_kind is not ChatKind.PRIVATE:
+            return False
+        growing = rendered.texts[-1]
+        takes_drafts = self._drafts.takes_drafts(Address.of(target.conversation).chat_id)
+        return growing.slot.startswith("text:") and takes_drafts and not standing.has_message(growing.slot)
+
+    async def _show_growing(
+        self, presentation: Presentation, target: DeliveryTarget, reply: Reply, rendered: Rendered
+    ) -> None:
+        *settled, growing = rendered.texts
+        for payload in settled:
+            await presentation.show_text(payload)
+        await presentation.withdraw_others(("waiting:",), set())
+        await self._drafts.show(target, growing.content, reply.run_id if reply.can_stop else None)
+
+    async def _show_standing(self, presentation: Presentation, rendered: Rendered) -> None:
+        for payload in rendered.texts:
+            await presentation.show_text(payload)
+        for file in rendered.files:
+            await presentation.show_file(file)
+        await presentation.withdraw_others(_SLOTS_OF_TEXT, {payload.slot for payload in rendered.texts})
+
+    async def _connect(self) -> None:
+        """Learn who we are, and take updates from a webhook that may be left over. Raises TelegramError."""
+        me = await self._bot.get_me()
+        await self._bot.delete_webhook()
+        self._inbound = Inbound(BotIdentity(me.id, me.username or ""), self._drafts.runs)
+
+    async def _fetch(self, offset: int | None, timeout_seconds: int) -> list[RawUpdate]:
+        asked = {"timeout": timeout_seconds, "allowed_updates": orjson.dumps(UPDATE_TYPES).decode()}
+        if offset is not None:
+            asked["offset"] = offset
+        url = f"{self._bot.base_url}/getUpdates?{urlencode(asked)}"
+        answer = await self._poll_request.post(url, read_timeout=timeout_seconds + _READ_SECONDS)
+        return cast("list[RawUpdate]", answer)
+
+    async def _handle(self, raw: RawUpdate) -> None:
+        """Give the house what a person did; what can't be read is passed over, for asking again would not mend it."""
+        if self._host is None or self._inbound is None:
+            raise RuntimeError("the channel was not started")
+        try:
+            update = Update.de_json(raw, self._bot)
+            event = self._inbound.event(update, datetime.now(UTC))
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            _LOGGER.warning("telegram: update %s is not understood (%s)", raw.get("update_id"), type(error).__name__)
+            return
+        if update.callback_query is not None:
+            self._presses.remember(str(update.update_id), update.callback_query.id)
+        if event is None:
+            await self._presses.answer_unknown(str(update.update_id))
+            return
+        accepted = await self._host.submit(event)
+        await self._presses.answer_ignored(event.dedupe_key, accepted.outcome)
+
+
+def _made_bot(section: TelegramConfig, request: AiohttpRequest, poll_request: AiohttpRequest) -> Bot:
+    """The bot; the library logs URLs, and with them the token, at DEBUG, so that level is closed to it."""
+    if section.bot_token is None:
+        raise ChannelNotConfigured("channels.telegram.bot_token is missing; get one from @BotFather")
+    token = section.bot_token.get_secret_value()
+    library = logging.getLogger("telegram")
+    library.setLevel(max(library.level, logging.INFO))
+    server = section.base_url.rstrip("/")
+    try:
+        bot_id_of(token)
+    except ValueError:
+        raise ChannelNotConfigured("channels.telegram.bot_token is no token; it looks like 123456:ABC…") from None
+    return _Bot(token, f"{server}/bot", f"{server}/file/bot", request=request, get_updates_request=poll_request)

@@ -1,0 +1,100 @@
+"""Telegram's ids ↔ ours: conversations, messages, drafts and what a button carries."""
+
+import base64
+import hashlib
+import uuid
+from dataclasses import dataclass
+
+from channels.contract import ConversationKey
+
+CHANNEL = "telegram"
+_MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the Bot API sends to; `topic` only where the chat has topics (the General topic has no id)."""
+
+    chat_id: int
+    topic: int | None = None
+
+    @classmethod
+    def of(cls, conversation: ConversationKey) -> "Address":
+        """The address of a conversation; raises ValueError for another channel's."""
+        if conversation.channel != CHANNEL:
+            raise ValueError(f"not a conversation on Telegram: {conversation}")
+        return cls(int(conversation.chat), int(conversation.topic) if conversation.topic else None)
+
+    def conversation(self, bot_id: int) -> ConversationKey:
+        """The conversation held at this address with this bot."""
+        topic = "" if self.topic is None else str(self.topic)
+        return ConversationKey(CHANNEL, str(bot_id), str(self.chat_id), topic)
+
+
+def bot_id_of(token: str) -> int:
+    """The bot's user id, which every token begins with; raises ValueError for what is no token."""
+    return int(token.partition(":")[0])
+
+
+def draft_id(delivery_id: str) -> int:
+    """The draft in which a delivery grows: the same after a restart, positive, never 0."""
+    digest = hashlib.blake2b(delivery_id.encode(), digest_size=4).digest()
+    return (int.from_bytes(digest) & 0x7FFFFFFF) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePress:
+    """The press on an option of the clarification with this token."""
+
+    token: str
+    option: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopPress:
+    """The press on the stop button drawn for a run; None for whatever runs."""
+
+    run_id: str | None
+
+
+ButtonPress = ChoicePress | StopPress
+
+
+def callback_data(press: ButtonPress) -> str:
+    """What a button carries (at most 64 bytes). A run id too long for it is left out: the press then stops whatever runs."""
+    if isinstance(press, ChoicePress):
+        return f"c:{press.token}:{press.option}"
+    if press.run_id is None:
+        return "s:"
+    data = f"s:{_shortened(press.run_id)}"
+    return data if len(data.encode()) <= _MOST_CALLBACK_BYTES else "s:"
+
+
+def parse_callback_data(data: str) -> ButtonPress | None:
+    """Read back what `callback_data` wrote; None for anything else."""
+    match data.split(":"):
+        case ["c", token, option] if token and option.isascii() and option.isdigit():
+            return ChoicePress(token, int(option))
+        case ["s", *rest]:
+            return StopPress(_lengthened(":".join(rest)) or None)
+        case _:
+            return None
+
+
+def _shortened(run_id: str) -> str:
+    try:
+        parsed = uuid.UUID(run_id)
+    except ValueError:
+        return f"={run_id}"
+    if str(parsed) != run_id:
+        return f"={run_id}"
+    return base64.urlsafe_b64encode(parsed.bytes).rstrip(b"=").decode()
+
+
+def _lengthened(short: str) -> str:
+    if not short or short.startswith("="):
+        return short[1:]
+    try:
+        return str(uuid.UUID(bytes=base64.urlsafe_b64decode(f"{short}==")))
+    except ValueError:
+        return ""

@@ -1,0 +1,296 @@
+"""The Markdown tree → text and formatting as Telegram takes them: entities, never a parse mode."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from telegram import MessageEntity
+
+from channels.contract import TextUnit
+from channels.shared.chunking import split
+from channels.shared.markdown import (
+    Block,
+    Blocks,
+    Break,
+    Code,
+    Emphasis,
+    Fence,
+    Heading,
+    Image,
+    Inline,
+    Inlines,
+    Link,
+    ListBlock,
+    ListItem,
+    Paragraph,
+    Quote,
+    Rule,
+    Strike,
+    Strong,
+    Table,
+    TextRun,
+)
+from channels.shared.markdown_parser import parse
+
+MarkKind = Literal["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"]
+_MOST_ENTITIES = 100  # Bot API: what goes beyond is refused or dropped
+_BULLETS = ("•", "◦", "▪")
+_LINKABLE = ("http://", "https://", "tg://")
+_CODE_KINDS = {"code", "pre"}
+_RULE = "⎯" * 12
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One entity. Offset and length count characters of the text here and become UTF-16 units in `entities`."""
+
+    kind: MarkKind
+    offset: int
+    length: int
+    url: str | None = None
+    language: str | None = None
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last character."""
+        return self.offset + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A text with its marks."""
+
+    text: str = ""
+    marks: tuple[Mark, ...] = ()
+
+    def __add__(self, other: "Styled") -> "Styled":
+        moved = (replace(mark, offset=mark.offset + len(self.text)) for mark in other.marks)
+        return Styled(self.text + other.text, (*self.marks, *moved))
+
+    def part(self, start: int, end: int) -> "Styled":
+        """The characters from `start` to `end`; marks are cut, so that a code block goes on in the next part."""
+        cut = (
+            replace(mark, offset=max(mark.offset, start) - start, length=min(mark.end, end) - max(mark.offset, start))
+            for mark in self.marks
+            if mark.offset < end and mark.end > start
+        )
+        return Styled(self.text[start:end], tuple(cut))
+
+    def entities(self) -> list[MessageEntity]:
+        """At most 100 entities, outer ones first; if there are more, links and code are kept before mere emphasis."""
+        marks = sorted(self.marks, key=lambda mark: mark.kind in {"bold", "italic", "strikethrough"})[:_MOST_ENTITIES]
+        made = [
+            MessageEntity(mark.kind, mark.offset, mark.length, url=mark.url, language=mark.language)
+            for mark in sorted(marks, key=lambda mark: (mark.offset, -mark.length))
+        ]
+        if self.text.isascii() or not made:
+            return made
+        return list(MessageEntity.adjust_message_entities_to_utf_16(self.text, made))
+
+
+def plain(text: str) -> Styled:
+    """Text without marks."""
+    return Styled(text)
+
+
+def joined(parts: Iterable[Styled], separator: str = "\n\n") -> Styled:
+    """The parts that say something, one after the other."""
+    whole = Styled()
+    for part in parts:
+        if part.text:
+            whole = whole + Styled(separator) + part if whole.text else part
+    return whole
+
+
+def chunks(whole: Styled, limit: int) -> list[Styled]:
+    """Parts of at most `limit` UTF-16 units that together are the whole; a part of mere white space joins no message."""
+    parts: list[Styled] = []
+    start = 0
+    for piece in split(whole.text, limit, TextUnit.UTF16):
+        if piece.strip():
+            parts.append(whole.part(start, start + len(piece)))
+        start += len(piece)
+    return parts
+
+
+@lru_cache(maxsize=64)
+def styled(markdown: str) -> Styled:
+    """A Markdown text as Telegram shows it; everything a person could read in it is still there."""
+    writer = _Writer()
+    writer.blocks(parse(markdown), indent="")
+    return writer.finished()
+
+
+class _Writer:
+    """Collects the text of a tree and the marks on it."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._marks: list[Mark] = []
+        self._open: list[MarkKind] = []
+
+    def finished(self) -> Styled:
+        return Styled("".join(self._parts), tuple(self._marks))
+
+    def blocks(self, blocks: Blocks, indent: str, *, tight: bool = False) -> None:
+        """Blocks one under the other; `indent` begins every line but the first and those of code."""
+        for number, block in enumerate(blocks):
+            if number:
+                self._text("\n" if tight else "\n\n")
+                self._text("" if isinstance(block, Fence | Table) else indent)
+            self._block(block, indent)
+
+    def _block(self, block: Block, indent: str) -> None:
+        match block:
+            case Paragraph(children):
+                self._inlines(children, indent)
+            case Heading(_, children):
+                with self._marked("bold"):
+                    self._inlines(children, indent)
+            case ListBlock():
+                self._list(block, indent)
+            case Quote(children):
+                self._quote(children, indent)
+            case Fence(text, language):
+                self._preformatted(text, language)
+            case Table():
+                self._preformatted("\n".join(_table_lines(block)), "")
+            case Rule():
+                self._text(_RULE)
+
+    def _list(self, block: ListBlock, indent: str) -> None:
+        depth = indent.count("  ")
+        for number, item in enumerate(block.items):
+            if number:
+                self._text("\n" if block.tight else "\n\n")
+                self._text(indent)
+            self._text(_sign(block, number, item, depth))
+            if item.children and isinstance(item.children[0], Fence | Table):
+                self._text("\n")
+            self.blocks(item.children, indent + "  ", tight=block.tight)
+
+    def _quote(self, children: Blocks, indent: str) -> None:
+        if "blockquote" in self._open:  # Bot API: quotes can't be nested
+            self._text("> ")
+            self.blocks(children, f"{indent}> ")
+            return
+        with self._marked("blockquote"):
+            self.blocks(children, indent)
+
+    def _preformatted(self, text: str, language: str) -> None:
+        start = self._length
+        self._text(text)
+        self._mark("pre", start, self._length, language=language or None)
+
+    def _inlines(self, inlines: Inlines, indent: str) -> None:
+        for inline in inlines:
+            self._inline(inline, indent)
+
+    def _inline(self, inline: Inline, indent: str) -> None:
+        match inline:
+            case TextRun(text):
+                self._text(text)
+            case Break():
+                self._text(f"\n{indent}")
+            case Code(text):
+                self._code(text)
+            case Strong(children):
+                self._emphasised("bold", children, indent)
+            case Emphasis(children):
+                self._emphasised("italic", children, indent)
+            case Strike(children):
+                self._emphasised("strikethrough", children, indent)
+            case Link(url, children, title):
+                self._link(url, children, title, indent)
+            case Image(url, alt, title):
+                self._link(url, (TextRun(alt or url),), title, indent)
+
+    def _emphasised(self, kind: MarkKind, children: Inlines, indent: str) -> None:
+        with self._marked(kind):
+            self._inlines(children, indent)
+
+    def _code(self, text: str) -> None:
+        start = self._length
+        self._text(text)
+        if "text_link" not in self._open:  # Bot API: code is part of no link
+            self._mark("code", start, self._length)
+
+    def _link(self, url: str, children: Inlines, title: str, indent: str) -> None:
+        start = self._length
+        if url.startswith(_LINKABLE):
+            with self._marked("text_link", url):
+                self._inlines(children, indent)
+        else:
+            self._inlines(children, indent)
+            if url and url != "".join(self._parts)[start:]:
+                self._text(f" ({url})")
+        if title:
+            self._text(f" ({title})")
+
+    @contextmanager
+    def _marked(self, kind: MarkKind, url: str | None = None) -> Iterator[None]:
+        """Marks what is written inside, except code, which is part of nothing but quotes; nothing is marked twice."""
+        start, known = self._length, len(self._marks)
+        nested = kind in self._open
+        self._open.append(kind)
+        yield
+        self._open.pop()
+        if nested:
+            return
+        code = [] if kind == "blockquote" else [mark for mark in self._marks[known:] if mark.kind in _CODE_KINDS]
+        for mark in code:
+            self._mark(kind, start, mark.offset, url=url)
+            start = mark.end
+        self._mark(kind, start, self._length, url=url)
+
+    def _mark(
+        self, kind: MarkKind, start: int, end: int, *, url: str | None = None, language: str | None = None
+    ) -> None:
+        if start < end:
+            self._marks.append(Mark(kind, start, end - start, url, language))
+
+    def _text(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+
+def _sign(block: ListBlock, number: int, item: ListItem, depth: int) -> str:
+    box = {None: "", True: "☑ ", False: "☐ "}[item.checked]
+    if block.start is not None:
+        return f"{block.start + number}{block.delimiter} {box}"
+    return box or f"{_BULLETS[min(depth, len(_BULLETS) - 1)]} "
+
+
+def _table_lines(table: Table) -> Iterator[str]:
+    rows = [[_cell_text(cell) for cell in row] for row in (table.header, *table.rows)]
+    widths = [max(_width(row[column]) for row in rows) for column in range(len(table.header))]
+    lines = [" | ".join(map(_aligned, row, widths, table.alignment)).rstrip() for row in rows]
+    yield lines[0]
+    yield "-+-".join("-" * width for width in widths)
+    yield from lines[1:]
+
+
+def _cell_text(cell: Inlines) -> str:
+    writer = _Writer()
+    writer.blocks((Paragraph(cell),), indent="")
+    shown = writer.finished()
+    urls = [mark.url for mark in shown.marks if mark.url and mark.url not in shown.text]
+    return " ".join([shown.text, *(f"({url})" for url in urls)])
+
+
+def _aligned(text: str, width: int, alignment: str) -> str:
+    missing = width - _width(text)
+    before = {"right": missing, "center": missing // 2}.get(alignment, 0)
+    return f"{' ' * before}{text}{' ' * (missing - before)}"
+
+
+def _width(text: str) -> int:
+    """Columns in a fixed-width font: East Asian characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )

@@ -1,0 +1,218 @@
+"""Sends to Telegram: one method a request, API errors → ChannelError."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, LinkPreviewOptions, ReplyParameters
+from telegram.constants import ChatAction
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
+
+from channels.contract import (
+    ChannelConflict,
+    ChannelError,
+    ChannelNotConfigured,
+    ChannelUnavailable,
+    ChatGone,
+    ContentRejected,
+    OutcomeUnknown,
+    RateLimited,
+)
+from channels.telegram.ids import Address
+from channels.telegram.markup import Styled
+from channels.telegram.render import Keyboard
+from channels.telegram.request import Flooded, NotSent, ServerUnwell
+
+_Result = TypeVar("_Result")
+_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+_GONE = ("chat not found", "user not found", "user is deactivated", "group chat was upgraded", "peer_id_invalid")
+_EDIT_TARGET_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+
+
+class EditTargetGone(ContentRejected):
+    """The message to edit is no longer there: what it should show must be posted anew."""
+
+
+class PhotoRefused(ContentRejected):
+    """Telegram can't show this picture; as a document it may still take it."""
+
+
+class Outbound:
+    """The requests the channel makes. None is repeated here but one that Telegram refused for its formatting."""
+
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
+
+    async def send(self, address: Address, content: Styled, keyboard: Keyboard, reply_to: int | None) -> int:
+        """Post a message; its id. Raises ChannelError; OutcomeUnknown when it may stand there nevertheless."""
+
+        async def attempt(shown: Styled) -> int:
+            message = await self._bot.send_message(
+                address.chat_id,
+                shown.text,
+                entities=shown.entities(),
+                reply_markup=_markup(keyboard),
+                message_thread_id=address.topic,
+                reply_parameters=_reply(reply_to),
+                link_preview_options=_NO_PREVIEW,
+            )
+            return message.message_id
+
+        return await _degraded(attempt, content)
+
+    async def edit(self, address: Address, message_id: int, content: Styled, keyboard: Keyboard) -> None:
+        """Make a message show this; doing it twice is harmless. Raises EditTargetGone and other ChannelErrors."""
+
+        async def attempt(shown: Styled) -> None:
+            await self._bot.edit_message_text(
+                shown.text,
+                chat_id=address.chat_id,
+                message_id=message_id,
+                entities=shown.entities(),
+                reply_markup=_markup(keyboard),
+                link_preview_options=_NO_PREVIEW,
+            )
+
+        with _repeatable():
+            try:
+                await _degraded(attempt, content)
+            except ContentRejected as error:
+                if "not modified" not in str(error).lower():
+                    raise
+
+    async def draft(self, address: Address, draft_id: int, content: Styled, *, can_stop: bool) -> None:
+        """Show text that is still being written (private chats; it stays 30 seconds). Raises ChannelError."""
+
+        async def attempt(shown: Styled) -> None:
+            await self._bot.send_message_draft(
+                address.chat_id,
+                draft_id,
+                shown.text,
+                entities=shown.entities(),
+                message_thread_id=address.topic,
+                api_kwargs={"can_stop": True} if can_stop else None,
+            )
+
+        with _repeatable():
+            await _degraded(attempt, content)
+
+    async def delete(self, address: Address, message_id: int) -> None:
+        """Take a message back; one that is gone already is fine. Raises ChannelError."""
+        with _repeatable(), translated():
+            try:
+                await self._bot.delete_message(address.chat_id, message_id)
+            except BadRequest as error:
+                if "not found" not in error.message.lower():
+                    raise
+
+    async def upload(self, address: Address, file: InputFile, *, as_photo: bool, caption: str | None) -> int:
+        """Post a file; the message's id. Raises PhotoRefused and other ChannelErrors."""
+        with translated():
+            try:
+                if not as_photo:
+                    message = await self._bot.send_document(
+                        address.chat_id, file, caption=caption, message_thread_id=address.topic
+                    )
+                    return message.message_id
+                message = await self._bot.send_photo(
+                    address.chat_id, file, caption=caption, message_thread_id=address.topic
+                )
+            except BadRequest as error:
+                if as_photo and _is_about_the_picture(error):
+                    raise PhotoRefused(error.message) from None
+                raise
+            return message.message_id
+
+    async def typing(self, address: Address) -> None:
+        """Show "typing" for five seconds. Raises ChannelError."""
+        with _repeatable(), translated():
+            await self._bot.send_chat_action(address.chat_id, ChatAction.TYPING, message_thread_id=address.topic)
+
+    async def react(self, address: Address, message_id: int, emoji: str) -> None:
+        """Replace the bot's reaction. Raises ChannelError."""
+        with _repeatable(), translated():
+            await self._bot.set_message_reaction(address.chat_id, message_id, emoji)
+
+    async def answer_press(self, query_id: str, text: str, *, alert: bool) -> None:
+        """Answer a press within its 15 seconds; one too old to be answered is let go. Raises ChannelError."""
+        with _repeatable(), translated():
+            try:
+                await self._bot.answer_callback_query(query_id, text[:200], show_alert=alert)
+            except BadRequest as error:
+                if "query is too old" not in error.message.lower():
+                    raise
+
+
+async def _degraded(attempt: Callable[[Styled], Awaitable[_Result]], content: Styled) -> _Result:
+    """The attempt, and once more without formatting where Telegram refuses that."""
+    with translated():
+        try:
+            return await attempt(content)
+        except BadRequest as error:
+            if "parse entities" not in error.message.lower() or not content.marks:
+                raise
+        return await attempt(Styled(content.text))
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """The library's errors as ours."""
+    try:
+        yield
+    except TelegramError as error:
+        raise _channel_error(error) from error
+
+
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """For requests that do no harm when they take effect twice: an unknown outcome is none at all."""
+    try:
+        yield
+    except OutcomeUnknown as error:
+        raise ChannelUnavailable(str(error)) from error
+
+
+def _channel_error(error: TelegramError) -> ChannelError:
+    message = error.message
+    match error:
+        case Flooded():
+            return RateLimited(message, retry_after_seconds=error.seconds)
+        case NotSent() | ServerUnwell():
+            return ChannelUnavailable(message)
+        case Forbidden() | ChatMigrated():
+            return ChatGone(message)
+        case InvalidToken():
+            return ChannelNotConfigured(f"Telegram refuses channels.telegram.bot_token ({message})")
+        case Conflict():
+            return ChannelConflict(message)
+        case BadRequest():
+            return _rejection(message)
+        case NetworkError():
+            return OutcomeUnknown(message)
+        case _:
+            return OutcomeUnknown(message)
+
+
+def _rejection(message: str) -> ChannelError:
+    lowered = message.lower()
+    if any(sign in lowered for sign in _GONE):
+        return ChatGone(message)
+    if any(sign in lowered for sign in _EDIT_TARGET_GONE):
+        return EditTargetGone(message)
+    return ContentRejected(message)
+
+
+def _is_about_the_picture(error: BadRequest) -> bool:
+    return any(sign in error.message.lower() for sign in ("photo", "image"))
+
+
+def _markup(keyboard: Keyboard) -> InlineKeyboardMarkup | None:
+    if not keyboard:
+        return None
+    return InlineKeyboardMarkup(
+        [[InlineKeyboardButton(button.label, callback_data=button.data) for button in row] for row in keyboard]
+    )
+
+
+def _reply(message_id: int | None) -> ReplyParameters | None:
+    return None if message_id is None else ReplyParameters(message_id, allow_sending_without_reply=True)

@@ -1,0 +1,225 @@
+"""Makes a chat show what was rendered, given what stands there already."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from telegram import InputFile
+
+from channels.contract import (
+    ChannelError,
+    ChannelHost,
+    ChatKind,
+    ContentRejected,
+    DeliveryReceipt,
+    DeliveryTarget,
+    FileUnavailable,
+    OpenedFile,
+    OutcomeUnknown,
+    Piece,
+    PieceState,
+    RateLimited,
+)
+from channels.shared.pacing import Urgency
+from channels.telegram.ids import Address
+from channels.telegram.markup import plain
+from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused
+from channels.telegram.render import REPEAT_LINE, UPLOAD_LIMIT_BYTES, FilePayload, TextPayload
+from channels.telegram.throttle import Throttle
+
+_AGAIN = "~"
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a presentation works with."""
+
+    outbound: Outbound
+    throttle: Throttle
+    host: ChannelHost
+
+
+class Presentation:
+    """One delivery on its way to the screen. `receipt` says at every moment what is known to stand there."""
+
+    def __init__(self, means: Means, target: DeliveryTarget, receipt: DeliveryReceipt, *, is_final: bool) -> None:
+        self._means = means
+        self._target = target
+        self._address = Address.of(target.conversation)
+        self._is_final = is_final
+        self._requests = 0
+        self.receipt = receipt
+
+    async def show_text(self, payload: TextPayload) -> None:
+        """Post or edit the message of this slot. Raises ChannelError."""
+        try:
+            await self._place(payload)
+        except OutcomeUnknown:
+            await self._place(payload)  # in a new slot, saying so
+
+    async def show_file(self, payload: FilePayload) -> None:
+        """Upload the file unless it is there; what can't be sent becomes a line that says why. Raises ChannelError."""
+        standing = self._standing(payload.slot)
+        if standing is not None and standing.state in {PieceState.SENT, PieceState.FAILED}:
+            return
+        try:
+            await self._upload(payload)
+        except FileUnavailable as error:
+            line = plain(f"📎 {payload.artifact.name}: {error.user_message}")
+            await self.show_text(TextPayload(payload.slot, line))
+
+    async def withdraw_others(self, prefixes: tuple[str, ...], kept: set[str]) -> None:
+        """Take back messages of slots that nothing belongs to any more."""
+        for piece in self.receipt.pieces:
+            base = _base(piece.slot)
+            if piece.state is not PieceState.SENT or not base.startswith(prefixes) or base in kept:
+                continue
+            self._target.permit()
+            await self._means.outbound.delete(self._address, int(piece.message_id or 0))
+            await self._forget(piece.slot)
+
+    def has_message(self, slot: str) -> bool:
+        """Whether a message stands in the slot, so that it is edited rather than posted."""
+        standing = self._standing(slot)
+        return standing is not None and standing.state is PieceState.SENT
+
+    async def _place(self, payload: TextPayload) -> None:
+        standing = self._standing(payload.slot)
+        match standing:
+            case None:
+                await self._post_text(payload, payload.slot)
+            case Piece(state=PieceState.SENT):
+                await self._edit(payload, standing)
+            case Piece(state=PieceState.FAILED):
+                return
+            case _:
+                await self._note(replace(standing, state=PieceState.AMBIGUOUS))
+                await self._post_text(payload.as_repeat(), _next_slot(standing.slot))
+
+    async def _post_text(self, payload: TextPayload, slot: str) -> None:
+        reply_to = self._reply_to(slot)
+        await self._post(
+            Piece(slot, PieceState.ATTEMPTING, digest=payload.digest),
+            lambda: self._means.outbound.send(self._address, payload.content, payload.keyboard, reply_to),
+        )
+
+    async def _edit(self, payload: TextPayload, standing: Piece) -> None:
+        shown = payload.as_repeat() if self._may_be_a_repeat(payload.slot) else payload
+        if shown.digest == standing.digest:
+            return
+        await self._turn()
+        self._target.permit()
+        try:
+            with self._heeding_silence():
+                await self._means.outbound.edit(
+                    self._address, int(standing.message_id or 0), shown.content, shown.keyboard
+                )
+        except EditTargetGone:
+            await self._note(replace(standing, state=PieceState.FAILED))
+            await self._post_text(shown, _next_slot(standing.slot))
+        else:
+            await self._note(replace(standing, digest=shown.digest))
+
+    async def _upload(self, payload: FilePayload) -> None:
+        opened = await self._opened(payload)
+        standing = self._standing(payload.slot)
+        caption, slot = None, payload.slot
+        if standing is not None:
+            await self._note(replace(standing, state=PieceState.AMBIGUOUS))
+            caption, slot = REPEAT_LINE, _next_slot(standing.slot)
+        piece = Piece(slot, PieceState.ATTEMPTING, digest=payload.slot)
+        handle = await asyncio.to_thread(opened.path.open, "rb")
+        try:
+            await self._post_file(piece, payload, handle, caption)
+        finally:
+            await asyncio.to_thread(handle.close)
+
+    async def _post_file(self, piece: Piece, payload: FilePayload, handle: BinaryIO, caption: str | None) -> None:
+        def attempt(*, as_photo: bool) -> Callable[[], Awaitable[int]]:
+            file = InputFile(handle, filename=payload.artifact.name, read_file_handle=False)
+            return lambda: self._means.outbound.upload(self._address, file, as_photo=as_photo, caption=caption)
+
+        try:
+            await self._post(piece, attempt(as_photo=payload.as_photo))
+        except PhotoRefused:
+            await asyncio.to_thread(handle.seek, 0)
+            await self._post(piece, attempt(as_photo=False))
+        except ContentRejected as error:
+            raise FileUnavailable(str(error), user_message="Telegram does not take this file.") from error
+
+    async def _opened(self, payload: FilePayload) -> OpenedFile:
+        artifact = payload.artifact
+        try:
+            opened = await self._means.host.open_artifact(self._target.conversation, artifact.path)
+        except Exception as error:  # whatever keeps the house from opening it, the person is told
+            reason = getattr(error, "user_message", None) or "the file is not there any more."
+            raise FileUnavailable(str(error), user_message=reason) from error
+        if opened.size_bytes > UPLOAD_LIMIT_BYTES:
+            raise FileUnavailable(artifact.path, user_message="it is larger than the 50 MB that Telegram takes.")
+        if opened.size_bytes == 0:
+            raise FileUnavailable(artifact.path, user_message="the file is empty, and Telegram takes no empty files.")
+        return opened
+
+    async def _post(self, piece: Piece, attempt: Callable[[], Awaitable[int]]) -> None:
+        """Post something new: recorded before, for it cannot be taken back, and after, when its id is known."""
+        self._target.permit()
+        await self._turn()
+        await self._note(piece)
+        self._target.permit()
+        try:
+            with self._heeding_silence():
+                message_id = await attempt()
+        except OutcomeUnknown:
+            raise
+        except ChannelError:
+            await self._forget(piece.slot)
+            raise
+        await self._note(replace(piece, state=PieceState.SENT, message_id=str(message_id)))
+
+    async def _turn(self) -> None:
+        urgency = Urgency.CONTINUATION if self._requests else Urgency.ANSWER
+        if not self._is_final:
+            urgency = Urgency.PREVIEW
+        await self._means.throttle.message_turn(self._address.chat_id, urgency)
+        self._requests += 1
+
+    @contextmanager
+    def _heeding_silence(self) -> Iterator[None]:
+        try:
+            yield
+        except RateLimited as error:
+            self._means.throttle.message_refused(self._address.chat_id, error)
+            raise
+
+    def _reply_to(self, slot: str) -> int | None:
+        """In groups the first message shows what it answers."""
+        is_first = _base(slot) in {"text:0", "waiting:0"}
+        if self._target.chat_kind is ChatKind.PRIVATE or not is_first or self._target.reply_to is None:
+            return None
+        return int(self._target.reply_to)
+
+    def _standing(self, slot: str) -> Piece | None:
+        """The newest piece of a slot, whose repeats are named `slot~1`, `slot~2`."""
+        return next((piece for piece in reversed(self.receipt.pieces) if _base(piece.slot) == slot), None)
+
+    def _may_be_a_repeat(self, slot: str) -> bool:
+        return any(piece.state is PieceState.AMBIGUOUS and _base(piece.slot) == slot for piece in self.receipt.pieces)
+
+    async def _note(self, piece: Piece) -> None:
+        self.receipt = self.receipt.with_piece(piece)
+        await self._target.record(self.receipt)
+
+    async def _forget(self, slot: str) -> None:
+        self.receipt = DeliveryReceipt(tuple(piece for piece in self.receipt.pieces if piece.slot != slot))
+        await self._target.record(self.receipt)
+
+
+def _base(slot: str) -> str:
+    return slot.partition(_AGAIN)[0]
+
+
+def _next_slot(slot: str) -> str:
+    base, _, number = slot.partition(_AGAIN)
+    return f"{base}{_AGAIN}{int(number or 0) + 1}"

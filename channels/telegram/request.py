@@ -1,0 +1,176 @@
+"""The HTTP layer under python-telegram-bot: aiohttp instead of httpx, and no token in what is raised."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, cast
+
+import aiohttp
+import orjson
+from telegram._utils.defaultvalue import DefaultValue
+from telegram._utils.types import JSONDict, ODVInput
+from telegram.error import NetworkError, RetryAfter, TelegramError, TimedOut
+from telegram.request import BaseRequest, RequestData
+
+_CHUNK_BYTES = 256 * 1024
+_UPLOAD_WRITE_SECONDS = 120.0
+_HEADERS = {"User-Agent": BaseRequest.USER_AGENT}
+_JSON_HEADERS = {**_HEADERS, "Content-Type": "application/json"}
+_DEFAULT: DefaultValue[None] = BaseRequest.DEFAULT_NONE
+
+
+class NotSent(NetworkError):
+    """No connection was made: nothing can have happened on the platform."""
+
+    __slots__ = ()
+
+
+class NotSentInTime(TimedOut, NotSent):
+    """The connection did not come about in time: nothing can have happened on the platform."""
+
+    __slots__ = ()
+
+
+class ServerUnwell(NetworkError):
+    """The Bot API server itself says that it failed (500, 503)."""
+
+    __slots__ = ()
+
+
+class Flooded(RetryAfter):
+    """A 429 with its seconds as a number."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float) -> None:
+        TelegramError.__init__(self, f"Flood control exceeded. Retry in {seconds} seconds")
+        self.seconds = seconds
+        self._retry_after = timedelta(seconds=seconds)
+
+
+class AiohttpRequest(BaseRequest):
+    """Sends what a `telegram.Bot` asks for, with the errors the library's own HTTPXRequest raises.
+
+    What tells more is a subclass: `NotSent`, `ServerUnwell`, `Flooded`. Since the token is a part of every URL, errors
+    are raised without the HTTP library's exception behind them.
+    """
+
+    def __init__(
+        self, *, pool_size: int = 64, read_timeout_seconds: float = 10.0, connect_timeout_seconds: float = 5.0
+    ) -> None:
+        self._pool_size = pool_size
+        self._read_timeout = read_timeout_seconds
+        self._connect_timeout = connect_timeout_seconds
+        self._open_session: aiohttp.ClientSession | None = None
+
+    @property
+    def read_timeout(self) -> float:
+        """Seconds to wait for an answer unless a call says otherwise."""
+        return self._read_timeout
+
+    async def initialize(self) -> None:
+        """Open the session; must run on the event loop that will use it."""
+        if self._open_session is None:
+            self._open_session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._pool_size),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+
+    async def shutdown(self) -> None:
+        """Close the session with its connections."""
+        if self._open_session is not None:
+            await self._open_session.close()
+            self._open_session = None
+
+    async def do_request(
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: ODVInput[float] = _DEFAULT,
+        write_timeout: ODVInput[float] = _DEFAULT,
+        connect_timeout: ODVInput[float] = _DEFAULT,
+        pool_timeout: ODVInput[float] = _DEFAULT,
+    ) -> tuple[int, bytes]:
+        """Send one request; the status and the body of the answer. Raises TelegramError."""
+        write_seconds = _UPLOAD_WRITE_SECONDS if request_data is not None and request_data.contains_files else None
+        timeout = aiohttp.ClientTimeout(
+            total=None,
+            connect=_given(pool_timeout, None),
+            sock_connect=_given(connect_timeout, self._connect_timeout),
+            sock_read=_given(write_timeout, write_seconds) or _given(read_timeout, self._read_timeout),
+        )
+        async with self._sent(method, url, timeout=timeout, **_body(request_data)) as response:
+            status, payload = response.status, await response.read()
+        return _checked(status, payload)
+
+    @asynccontextmanager
+    async def download(self, url: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes behind a URL, in chunks. Raises TelegramError; FileNotFoundError where the server has no such file."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout, sock_read=self._read_timeout)
+        async with self._sent("GET", url, timeout=timeout) as response:
+            if response.status != HTTPStatus.OK:
+                _checked(response.status, b"{}")
+                raise FileNotFoundError(f"the Bot API server answered {response.status}")
+            yield response.content.iter_chunked(_CHUNK_BYTES)
+
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> JSONDict:
+        """The JSON of an answer. Raises TelegramError."""
+        try:
+            return cast("JSONDict", orjson.loads(payload))
+        except ValueError:
+            raise TelegramError("Invalid server response") from None
+
+    @asynccontextmanager
+    async def _sent(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to a request, whose failures (also while it is read) come out as TelegramError."""
+        if self._open_session is None:
+            raise NotSent("the HTTP session is closed")
+        failure: NetworkError
+        try:
+            async with self._open_session.request(method, url, allow_redirects=False, **options) as response:
+                yield response
+                return
+        except aiohttp.ConnectionTimeoutError:
+            failure = NotSentInTime()
+        except aiohttp.ClientConnectorError as error:
+            failure = NotSent(f"aiohttp.{type(error).__name__}")
+        except TimeoutError:
+            failure = TimedOut()
+        except (aiohttp.ClientError, OSError) as error:
+            failure = NetworkError(f"aiohttp.{type(error).__name__}")
+        raise failure
+
+
+def _given(value: ODVInput[float], default: float | None) -> float | None:
+    return default if isinstance(value, DefaultValue) else value
+
+
+def _body(request_data: RequestData | None) -> dict[str, Any]:
+    if request_data is None:
+        return {"headers": _HEADERS}
+    if not request_data.contains_files:
+        return {"headers": _JSON_HEADERS, "data": orjson.dumps(request_data.parameters)}
+    form = aiohttp.FormData(request_data.json_parameters)
+    for name, (filename, content, mime_type) in request_data.multipart_data.items():
+        form.add_field(name, content, filename=filename, content_type=mime_type)
+    return {"headers": _HEADERS, "data": form}
+
+
+def _checked(status: int, payload: bytes) -> tuple[int, bytes]:
+    """The answer, unless a subclass of the library's error says more about it."""
+    if status in {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE}:
+        raise ServerUnwell(f"{HTTPStatus(status).phrase} ({status})")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise Flooded(_retry_after(payload))
+    return status, payload
+
+
+def _retry_after(payload: bytes) -> float:
+    try:
+        return float(orjson.loads(payload)["parameters"]["retry_after"])
+    except (ValueError, KeyError, TypeError):
+        return 1.0

@@ -1,0 +1,50 @@
+"""Keeps what the channel sends below Telegram's limits, and silent where Telegram asked for silence."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from channels.contract import ChatKind, Pace, RateLimited
+from channels.shared.pacing import Pacer, Urgency
+
+# https://core.telegram.org/bots/faq#broadcasting-to-users: about 1 message a second in a chat, 20 a minute in a group
+# (edits count), 30 a second over all chats. Drafts have a limit of their own, which is not published.
+PACE = {ChatKind.PRIVATE: Pace(1.0), ChatKind.GROUP: Pace(3.0, per_minute=20)}
+DRAFT_PACE = Pace(0.5)
+_LONGEST_WAIT_SECONDS = 1.5
+
+
+def _pace_of(chat: str) -> Pace:
+    return PACE[ChatKind.GROUP if chat.startswith("-") else ChatKind.PRIVATE]
+
+
+class Throttle:
+    """Waits a moment where that is enough, and else says how long to stay silent."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._messages = Pacer(_pace_of)
+        self._drafts = Pacer(lambda _: DRAFT_PACE, overall_per_second=1_000)
+
+    async def message_turn(self, chat_id: int, urgency: Urgency) -> None:
+        """Return when a message may be posted or edited. Raises RateLimited when that is not within a moment."""
+        await self._turn(self._messages, str(chat_id), urgency)
+
+    async def draft_turn(self, chat_id: int) -> None:
+        """Return when a draft may be shown. Raises RateLimited when that is not within a moment."""
+        await self._turn(self._drafts, str(chat_id), Urgency.PREVIEW)
+
+    def message_refused(self, chat_id: int, error: RateLimited) -> None:
+        """Post and edit nothing in that chat for as long as Telegram asks."""
+        self._messages.silence(str(chat_id), self._clock() + error.retry_after_seconds)
+
+    def draft_refused(self, chat_id: int, error: RateLimited) -> None:
+        """Show no draft in that chat for as long as Telegram asks."""
+        self._drafts.silence(str(chat_id), self._clock() + error.retry_after_seconds)
+
+    async def _turn(self, pacer: Pacer, chat: str, urgency: Urgency) -> None:
+        while (wait := pacer.delay(chat, self._clock(), urgency)) > 0:
+            if wait > _LONGEST_WAIT_SECONDS:
+                raise RateLimited(f"chat {chat} must wait {wait:.1f} s", retry_after_seconds=wait)
+            await asyncio.sleep(wait)
+        pacer.spend(chat, self._clock())
