@@ -1,0 +1,126 @@
+"""A house in memory for the tests of channels: takes events, drops doubles, opens files."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from channels.contract import (
+    Accepted,
+    ChatKind,
+    Clarification,
+    ConversationKey,
+    ConversationSummary,
+    DeliveryReceipt,
+    DeliveryTarget,
+    FileRef,
+    InboundEvent,
+    OpenedFile,
+    Outcome,
+    TranscriptEntry,
+)
+
+_WAIT_SECONDS = 10.0
+
+
+class HouseRefused(Exception):
+    """What the house raises for something a person can mend."""
+
+    def __init__(self, user_message: str) -> None:
+        super().__init__(user_message)
+        self.user_message = user_message
+
+
+@dataclass
+class MemoryHost:
+    """Everything that was submitted, in order; `refuse` is raised once by the next `submit`, which then keeps nothing."""
+
+    events: list[InboundEvent] = field(default_factory=list)
+    files: dict[str, OpenedFile] = field(default_factory=dict)
+    questions: dict[str, Clarification] = field(default_factory=dict)
+    uploads: dict[str, bytes] = field(default_factory=dict)
+    summaries: dict[ConversationKey, ConversationSummary] = field(default_factory=dict)
+    entries: dict[ConversationKey, list[TranscriptEntry]] = field(default_factory=dict)
+    refuse: Exception | None = None
+    outcome: Outcome = Outcome.ACCEPTED
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def submit(self, event: InboundEvent) -> Accepted:
+        if self.refuse is not None:
+            error, self.refuse = self.refuse, None
+            raise error
+        key = (event.conversation.channel, event.dedupe_key)
+        if key in self._seen:
+            return Accepted(Outcome.DUPLICATE)
+        self._seen.add(key)
+        async with self._changed:
+            self.events.append(event)
+            self._changed.notify_all()
+        return Accepted(self.outcome, len(self.events))
+
+    async def clarification(self, token: str) -> Clarification | None:
+        return self.questions.get(token)
+
+    async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
+        return list(self.summaries.values())
+
+    async def open_conversation(self, key: ConversationKey, chat_kind: ChatKind, user_id: str) -> None:
+        self.entries.setdefault(key, [])
+
+    async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
+        return [entry for entry in self.entries.get(conversation, []) if entry.seq > after]
+
+    async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
+        content = b"".join([chunk async for chunk in chunks])
+        self.uploads[name] = content
+        return FileRef(f"/mnt/user-data/uploads/{name}", name, size_bytes=len(content))
+
+    async def open_artifact(self, conversation: ConversationKey, path: str) -> OpenedFile:
+        if path not in self.files:
+            raise HouseRefused("There is no such file.")
+        return self.files[path]
+
+    def put_file(self, path: str, content: bytes, mime_type: str, folder: Path) -> OpenedFile:
+        """A file of the thread, really on the disk."""
+        real = folder / Path(path).name
+        real.write_bytes(content)
+        self.files[path] = OpenedFile(real, real.name, mime_type, len(content))
+        return self.files[path]
+
+    async def wait_for(self, count: int) -> list[InboundEvent]:
+        """The first `count` events, once there are so many; raises TimeoutError."""
+        async with asyncio.timeout(_WAIT_SECONDS), self._changed:
+            await self._changed.wait_for(lambda: len(self.events) >= count)
+        return self.events[:count]
+
+
+@dataclass
+class Ledger:
+    """What the house knows of one delivery: the last receipt, and how often it was asked for permission."""
+
+    receipt: DeliveryReceipt = DeliveryReceipt()
+    history: list[DeliveryReceipt] = field(default_factory=list)
+    permits: int = 0
+    lease_lost: Exception | None = None
+
+    def permit(self) -> None:
+        self.permits += 1
+        if self.lease_lost is not None:
+            raise self.lease_lost
+
+    async def record(self, receipt: DeliveryReceipt) -> None:
+        self.receipt = receipt
+        self.history.append(receipt)
+
+    def target(self, delivery_id: str, event: Any, *, reply: bool = True) -> DeliveryTarget:
+        """Where the answer to this event goes."""
+        return DeliveryTarget(
+            delivery_id=delivery_id,
+            conversation=event.conversation,
+            chat_kind=event.chat_kind,
+            permit=self.permit,
+            record=self.record,
+            reply_to=getattr(event, "message_id", None) if reply else None,
+        )
