@@ -25,6 +25,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "too_many_waiting": HTTPStatus.TOO_MANY_REQUESTS,
     "lease_expired": HTTPStatus.SERVICE_UNAVAILABLE,
     "shutting_down": HTTPStatus.SERVICE_UNAVAILABLE,
+    "database_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,
     # the mind
     "agent_error": HTTPStatus.INTERNAL_SERVER_ERROR,
     "model_call_failed": HTTPStatus.BAD_GATEWAY,
@@ -34,6 +35,8 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "path_outside": HTTPStatus.FORBIDDEN,
     "lease_lost": HTTPStatus.SERVICE_UNAVAILABLE,
     "unknown_assistant": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "unknown_checkpoint": HTTPStatus.NOT_FOUND,
+    "step_limit_reached": HTTPStatus.INTERNAL_SERVER_ERROR,
     "stack_order": HTTPStatus.INTERNAL_SERVER_ERROR,
     # the doors
     "channel_error": HTTPStatus.INTERNAL_SERVER_ERROR,
