@@ -1,7 +1,7 @@
 """The rows of `runs`: claimed under a lease, renewed, ended once."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -110,6 +110,11 @@ def cancelled(connection: Connection, run_ids: Collection[str]) -> Mapping[str, 
 def set_checkpoint_before(connection: Connection, run: RunRecord, checkpoint_id: str | None) -> None:
     """Note where the thread stood when the run first began."""
     connection.execute(update(t).where(_held(run)).values(checkpoint_before=checkpoint_id))
+
+
+def set_input(connection: Connection, run: RunRecord, messages: Mapping[str, Any]) -> None:
+    """Keep the input as it was made, so that another attempt need not make it again."""
+    connection.execute(update(t).where(_held(run)).values(spec=asdict(replace(run.spec, input=messages))))
 
 
 def is_held(connection: Connection, run: RunRecord) -> bool:

@@ -41,6 +41,15 @@ def append_person(connection: Connection, thread_id: str, run_id: str, said: Sai
     return _append(connection, thread_id, run_id, EntryKind.PERSON, body, now)
 
 
+def set_files(connection: Connection, run_id: str, files: Sequence[tuple[str, str, int]]) -> None:
+    """The files of what the person said have come: (virtual path, name, bytes) each."""
+    first = select(t.c.thread_id, t.c.seq, t.c.body).where(t.c.run_id == run_id, t.c.kind == EntryKind.PERSON)
+    row = connection.execute(first.order_by(t.c.seq).limit(1)).one_or_none()
+    if row is not None:
+        body = {**row.body, "files": [list(file) for file in files]}
+        connection.execute(update(t).where(t.c.thread_id == row.thread_id, t.c.seq == row.seq).values(body=body))
+
+
 def append_reply(connection: Connection, thread_id: str, reply: Reply, *, now: datetime) -> int:
     """Write down a run's whole answer. The thread's row must be locked by this transaction."""
     return _append(connection, thread_id, reply.run_id or "", EntryKind.REPLY, orjson.loads(reply_to_json(reply)), now)

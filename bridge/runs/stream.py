@@ -39,13 +39,18 @@ class LiveStream:
         self._flush: asyncio.TimerHandle | None = None
         self._spoken = False
 
-    def emit(self, mode: str, namespace: tuple[str, ...], data: Any) -> None:
-        """Add what the graph gave. Plain text of one message is gathered for a moment; everything else goes out at once, in order."""
+    def emit(self, mode: str, namespace: tuple[str, ...], data: Any) -> StreamPart | None:
+        """Add what the graph gave; everything but plain text goes out at once, in order, and is returned.
+
+        Plain text of one message is gathered for a moment (then None is returned).
+        """
         if mode == "messages" and _is_plain_text(data[0]):
             self._hold(namespace, *data)
-        else:
-            self.flush_text()
-            self._publish(self.number(mode, namespace, to_json(data)))
+            return None
+        self.flush_text()
+        part = self.number(mode, namespace, to_json(data))
+        self._publish(part)
+        return part
 
     def flush_text(self) -> None:
         """Send out the text held back."""
@@ -146,6 +151,8 @@ class StreamHub:
         self._signals = signals
         self._live: dict[str, LiveStream] = {}
         self._saving: asyncio.Task[None] | None = None
+        self._save_lock = asyncio.Lock()
+        self._closing: set[LiveStream] = set()
 
     def start(self) -> None:
         """Begin to store what the live streams show."""
@@ -165,9 +172,17 @@ class StreamHub:
         self._signals.notify(f"run:{run.run_id}")
         return stream
 
+    async def drain(self, stream: LiveStream) -> Sequence[StreamPart]:
+        """The parts not stored yet, for the caller to store together with the run's end; the hub stores no more of this stream."""
+        stream.flush_text()
+        self._closing.add(stream)
+        async with self._save_lock:
+            return stream.unsaved()
+
     def release(self, stream: LiveStream) -> None:
         """The run has ended or is somebody else's: later readers use the table."""
         stream.flush_text()
+        self._closing.discard(stream)
         if self._live.get(stream.run.run_id) is stream:
             del self._live[stream.run.run_id]
         self._signals.notify(f"run:{stream.run.run_id}")
@@ -217,13 +232,14 @@ class StreamHub:
                 await asyncio.sleep(min(5.0, 1.0 + time.monotonic() - started))
 
     async def _save_all(self) -> None:
-        batch = [(stream, parts) for stream in self._live.values() if (parts := stream.unsaved())]
-        if not batch:
-            return
-        pairs = [(stream.run, parts) for stream, parts in batch]
-        await self._database.write(lambda connection: _store(connection, pairs))
-        for stream, parts in batch:
-            stream.saved(parts)
+        async with self._save_lock:
+            open_streams = [stream for stream in self._live.values() if stream not in self._closing]
+            batch = [(stream, parts) for stream in open_streams if (parts := stream.unsaved())]
+            if batch:
+                pairs = [(stream.run, parts) for stream, parts in batch]
+                await self._database.write(lambda connection: _store(connection, pairs))
+            for stream, parts in batch:
+                stream.saved(parts)
 
 
 def _store(connection: Any, batch: Sequence[tuple[RunRecord, Sequence[StreamPart]]]) -> None:

@@ -1,0 +1,26 @@
+"""`/stop`: end what runs here, and what waits behind it."""
+
+from bridge.dispatch.commands.command import Call, Command
+from bridge.persistence import runs
+from bridge.runs.manager import stop_all
+from bridge.runs.records import CancelAction, RunStatus
+
+
+def _run(call: Call) -> str:
+    thread_id = call.conversation.thread_id
+    open_runs = runs.open_on(call.connection, thread_id) if thread_id else ()
+    if thread_id is None or not open_runs:
+        return "Nothing is running."
+    call.effects.to_stop |= stop_all(call.connection, open_runs, CancelAction.INTERRUPT, now=call.now)
+    call.effects.threads_changed.add(thread_id)
+    waiting = sum(run.status is RunStatus.PENDING for run in open_runs)
+    if not waiting:
+        return "Stopped."
+    return (
+        "Stopped, and one waiting message was dropped."
+        if waiting == 1
+        else f"Stopped, and {waiting} waiting messages were dropped."
+    )
+
+
+COMMAND = Command("stop", "stop the answer that is being written, and those that wait", _run)

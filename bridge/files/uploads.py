@@ -1,0 +1,152 @@
+"""Files into a thread's folder: named safely, never over another one, bounded while they arrive."""
+
+import asyncio
+import logging
+import os
+import secrets
+import unicodedata
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agent.paths import ThreadPaths
+from bridge.errors import InvalidRequest, TooLarge
+from bridge.files.artifacts import mime_type
+from bridge.files.config import UploadsConfig
+from channels.contract import Channel, ChannelError, FileRef
+
+logger = logging.getLogger(__name__)
+
+_VIRTUAL = "/mnt/user-data/uploads"
+_LONGEST_NAME_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file in the thread's uploads."""
+
+    path: str  # virtual
+    name: str
+    size_bytes: int
+    is_image: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that did not come, and the sentence that says why."""
+
+    name: str
+    reason: str
+
+
+class Uploads:
+    """Puts files people send into the uploads of a thread."""
+
+    def __init__(self, paths: ThreadPaths, config: UploadsConfig) -> None:
+        self._paths = paths
+        self._config = config
+
+    async def save(self, thread_id: str, name: str, chunks: AsyncIterator[bytes]) -> Upload:
+        """Store a file that arrives in pieces. Raises TooLarge or InvalidRequest; nothing is left behind then."""
+        staging = await self._staging(thread_id)
+        try:
+            await self._receive(staging, chunks)
+            return await asyncio.to_thread(_publish, staging, self._paths.uploads(thread_id), safe_name(name))
+        finally:
+            await asyncio.to_thread(staging.unlink, missing_ok=True)
+
+    async def fetch(
+        self, thread_id: str, channel: Channel, files: Sequence[FileRef]
+    ) -> tuple[list[Upload], list[Refused]]:
+        """Bring the files of a message here. One that cannot come says why and the others still do; retryable errors are raised."""
+        uploads: list[Upload] = []
+        refused = [Refused(file.name, self._too_many()) for file in files[self._config.max_files :]]
+        for file in files[: self._config.max_files]:
+            try:
+                uploads.append(await self._fetch(thread_id, channel, file))
+            except TooLarge as error:
+                refused.append(Refused(file.name, error.user_message or str(error)))
+            except ChannelError as error:
+                if error.retryable:
+                    raise
+                logger.warning("file %r did not come: %s", file.name, error)
+                refused.append(Refused(file.name, error.user_message or "it could not be fetched"))
+        return uploads, refused
+
+    def saved(self, thread_id: str, ref: FileRef) -> Upload | None:
+        """The upload a reference of `save` names, if it is there (its `ref` is the virtual path)."""
+        if not ref.ref.startswith(_VIRTUAL + "/"):
+            return None
+        real = self._paths.resolve(thread_id, ref.ref)
+        return _described(real, real.name) if real.is_file() else None
+
+    async def _fetch(self, thread_id: str, channel: Channel, file: FileRef) -> Upload:
+        if (saved := await asyncio.to_thread(self.saved, thread_id, file)) is not None:
+            return saved
+        self._check_size(file.size_bytes or 0)
+        staging = await self._staging(thread_id)
+        try:
+            await channel.download(file, staging)
+            self._check_size((await asyncio.to_thread(staging.stat)).st_size)
+            return await asyncio.to_thread(_publish, staging, self._paths.uploads(thread_id), safe_name(file.name))
+        finally:
+            await asyncio.to_thread(staging.unlink, missing_ok=True)
+
+    async def _staging(self, thread_id: str) -> Path:
+        await self._paths.create(thread_id)
+        folder = self._paths.staging(thread_id)
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        return folder / secrets.token_hex(8)
+
+    async def _receive(self, staging: Path, chunks: AsyncIterator[bytes]) -> None:
+        size = 0
+        with await asyncio.to_thread(staging.open, "xb") as file:
+            async for chunk in chunks:
+                size += len(chunk)
+                self._check_size(size)
+                await asyncio.to_thread(file.write, chunk)
+        if size == 0:
+            raise InvalidRequest("the file is empty", user_message="The file is empty.")
+
+    def _check_size(self, size: int) -> None:
+        if size > self._config.max_file_bytes:
+            limit = self._config.max_file_bytes / (1024 * 1024)
+            raise TooLarge(f"{size} bytes", user_message=f"it is larger than {limit:.0f} MB, the most that is taken")
+
+    def _too_many(self) -> str:
+        return f"more than {self._config.max_files} files came with one message"
+
+
+def safe_name(name: str) -> str:
+    """A plain file name out of whatever was sent: no folders, no control characters, not hidden, not too long."""
+    base = PurePosixPath(name.replace("\\", "/")).name
+    text = "".join(char for char in unicodedata.normalize("NFC", base) if char.isprintable()).strip().lstrip(".")
+    stem, suffix = os.path.splitext(text)  # noqa: PTH122 — of a text, not of a path
+    room = _LONGEST_NAME_BYTES - len(suffix.encode()[:20])
+    return stem.encode()[:room].decode("utf-8", "ignore") + suffix[:20] if stem else "file" + suffix[:20]
+
+
+def _publish(staging: Path, folder: Path, name: str) -> Upload:
+    """Give the file its name, or the next free one; a hard link fails where a name is taken, so nothing is ever overwritten."""
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 — of a text, not of a path
+    number = 0
+    while True:
+        candidate = name if number == 0 else f"{stem}_{number}{suffix}"
+        try:
+            (folder / candidate).hardlink_to(staging)
+        except FileExistsError:
+            number += 1
+            continue
+        return _described(folder / candidate, candidate)
+
+
+def _described(real: Path, name: str) -> Upload:
+    return Upload(f"{_VIRTUAL}/{name}", name, real.stat().st_size, mime_type(real).startswith("image/"))
+
+
+def as_message_files(uploads: Sequence[Upload]) -> list[Mapping[str, object]]:
+    """What the agent finds in a human message's `additional_kwargs["files"]`."""
+    return [
+        {"filename": upload.name, "size": upload.size_bytes, "path": upload.path, "is_image": upload.is_image}
+        for upload in uploads
+    ]

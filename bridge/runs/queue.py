@@ -1,0 +1,159 @@
+"""The port through which runs are started, and the embedded adapter over our own tables."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection
+from typing import Protocol
+
+from bridge.clock import Clock
+from bridge.leases import LeaseKeeper
+from bridge.persistence import runs
+from bridge.persistence.database import Database
+from bridge.runs.config import RunsConfig
+from bridge.runs.executor import ActiveRun, Executor
+from bridge.runs.records import CancelAction, RunRecord
+from bridge.signals import Signals
+
+logger = logging.getLogger(__name__)
+
+
+class RunQueue(Protocol):
+    """Starts runs that are stored: those of a thread one at a time and in order, those of different threads side by side."""
+
+    async def start(self, from_owners: Collection[str] = ()) -> None:
+        """Begin to start runs; first of all those that processes known to be dead left behind."""
+
+    def wake(self) -> None:
+        """A run was stored, or one has ended: look again."""
+
+    def interrupt(self, run_id: str, action: CancelAction) -> bool:
+        """Stop a run this process drives; False if it drives no such run."""
+
+    async def stop(self) -> None:
+        """Start nothing more, let active runs finish their step, leave the rest to the next owner."""
+
+
+class EmbeddedRunQueue:
+    """`RunQueue` on SQLite or PostgreSQL without another service: a claim is one transaction, a wake-up is a signal."""
+
+    def __init__(
+        self, database: Database, executor: Executor, signals: Signals, config: RunsConfig, owner: str, clock: Clock
+    ) -> None:
+        self._database = database
+        self._executor = executor
+        self._signals = signals
+        self._config = config
+        self._owner = owner
+        self._clock = clock
+        self._from_owners: Collection[str] = ()
+        self._active: dict[str, ActiveRun] = {}
+        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._claiming: asyncio.Task[None] | None = None
+        self._leases = LeaseKeeper(
+            self._renew, lease_seconds=config.lease_seconds, heartbeat_seconds=config.heartbeat_seconds, clock=clock
+        )
+
+    async def start(self, from_owners: Collection[str] = ()) -> None:
+        """See `RunQueue.start`."""
+        self._from_owners = from_owners
+        self._leases.start()
+        self._claiming = asyncio.create_task(self._claim_forever(), name="run-queue")
+
+    def wake(self) -> None:
+        """See `RunQueue.wake`."""
+        self._signals.notify("runs")
+
+    def interrupt(self, run_id: str, action: CancelAction) -> bool:
+        """See `RunQueue.interrupt`."""
+        active = self._active.get(run_id)
+        if active is not None:
+            active.ask_to_stop(action)
+        return active is not None
+
+    async def stop(self) -> None:
+        """See `RunQueue.stop`."""
+        if self._claiming is not None:
+            self._claiming.cancel()
+            await asyncio.gather(self._claiming, return_exceptions=True)
+        for active in self._active.values():
+            active.control.request_drain("shutdown")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._config.drain_seconds)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._leases.stop()
+
+    async def _claim_forever(self) -> None:
+        with self._signals.watch("runs") as watch:
+            while True:
+                try:
+                    await self._claim_all()
+                    pause = self._config.heartbeat_seconds
+                except Exception:  # the database may be away for a while; the runs are safe in it
+                    logger.exception("runs could not be claimed")
+                    pause = 1.0
+                await watch.wait(pause)
+
+    async def _claim_all(self) -> None:
+        while len(self._tasks) < self._config.worker_concurrency:
+            taken_at = time.monotonic()
+            expiry = self._leases.expiry()
+            run = await self._database.write(
+                lambda connection, until=expiry: runs.claim_next(  # type: ignore[misc]
+                    connection,
+                    owner=self._owner,
+                    now=self._clock(),
+                    lease_expires_at=until,
+                    from_owners=self._from_owners,
+                )
+            )
+            if run is None:
+                self._from_owners = ()
+                return
+            self._begin(run, taken_at)
+
+    def _begin(self, run: RunRecord, taken_at: float) -> None:
+        active = ActiveRun(run, self._leases.hold(run.run_id, taken_at=taken_at))
+        if run.cancel_action is not None:
+            active.ask_to_stop(run.cancel_action)
+        self._active[run.run_id] = active
+        task = asyncio.create_task(self._drive(active), name=f"run-{run.run_id}")
+        active.lease.on_lost = task.cancel
+        self._tasks[task] = run.run_id
+        task.add_done_callback(self._done)
+
+    async def _drive(self, active: ActiveRun) -> None:
+        ended = False
+        try:
+            ended = await self._executor.execute(active)
+        except Exception:  # the edge of a run's task: it is left to be tried again, up to max_attempts
+            logger.exception("run %s stopped short", active.run.run_id)
+            await asyncio.sleep(1.0)  # a fault that repeats at once must not spin
+        finally:
+            self._leases.drop(active.run.run_id)
+            if not ended:
+                await asyncio.shield(self._let_go(active.run))
+
+    async def _let_go(self, run: RunRecord) -> None:
+        """Without effect on a run that is somebody else's by now."""
+        await self._database.write(lambda connection: runs.let_go(connection, run, now=self._clock()))
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        run_id = self._tasks.pop(task)
+        self._active.pop(run_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("run %s could not be let go: %s", run_id, error)
+        self.wake()
+
+    async def _renew(self, run_ids: Collection[str], until: object) -> set[str]:
+        kept, asked = await self._database.write(
+            lambda connection: (
+                runs.renew(connection, self._owner, run_ids, lease_expires_at=until),  # type: ignore[arg-type]
+                runs.cancelled(connection, run_ids),
+            )
+        )
+        for run_id, action in asked.items():  # asked by another process
+            self.interrupt(run_id, action)
+        return kept

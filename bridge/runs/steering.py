@@ -1,0 +1,31 @@
+"""Messages sent while a run works, told to it before its next step."""
+
+from collections.abc import Sequence
+
+from langchain_core.messages import HumanMessage
+
+from bridge.persistence import inbox
+from bridge.persistence.database import Database
+from bridge.runs.turn_input import human_message, said
+from channels.contract import MessageReceived
+
+
+class Steering:
+    """The agent's `SteeringSource` over the inbox. A message stays there until the run has ended, so that none is lost with a crash."""
+
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database = database
+        self._run_id = run_id
+        self._told: set[int] = set()
+
+    async def take(self) -> Sequence[HumanMessage]:
+        """What was sent since the last call."""
+        events = await self._database.read(lambda connection: inbox.steering(connection, self._run_id))
+        new = [stored for stored in events if stored.id not in self._told and isinstance(stored.event, MessageReceived)]
+        self._told.update(stored.id for stored in new)
+        return [_message(stored.id, stored.event) for stored in new if isinstance(stored.event, MessageReceived)]
+
+
+def _message(event_id: int, event: MessageReceived) -> HumanMessage:
+    fields = human_message(event_id, said(event))
+    return HumanMessage(fields["content"], id=fields["id"])

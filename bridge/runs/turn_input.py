@@ -1,0 +1,85 @@
+"""What the agent is told: the messages of a turn, with their files fetched."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import stamina
+
+from bridge.files.uploads import Refused, Upload, Uploads, as_message_files
+from bridge.persistence.inbox import StoredEvent
+from channels.contract import Channel, ChannelError, ChatKind, ChoiceSelected, MessageReceived
+
+logger = logging.getLogger(__name__)
+
+_FETCH_SECONDS = 300.0
+
+
+class TurnInput:
+    """Makes the input of a run out of what people sent."""
+
+    def __init__(self, uploads: Uploads, channels: Mapping[str, Channel]) -> None:
+        self._uploads = uploads
+        self._channels = channels
+
+    async def messages(
+        self, thread_id: str, events: Sequence[StoredEvent]
+    ) -> tuple[list[dict[str, Any]], Sequence[Upload]]:
+        """One human message for all events of the turn (its id is the first event's, so that a repeat replaces it), and its files."""
+        received = [stored.event for stored in events if isinstance(stored.event, MessageReceived)]
+        uploads, refused = await self._fetch(thread_id, received)
+        texts = [said(event) for event in received if event.text]
+        texts += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
+        message = human_message(events[0].id, "\n\n".join(texts), uploads)
+        return [message], uploads
+
+    async def _fetch(self, thread_id: str, events: Sequence[MessageReceived]) -> tuple[list[Upload], list[Refused]]:
+        uploads: list[Upload] = []
+        refused: list[Refused] = []
+        for event in events:
+            if event.files:
+                came, missing = await self._fetch_patiently(thread_id, event)
+                uploads += came
+                refused += missing
+        return uploads, refused
+
+    async def _fetch_patiently(self, thread_id: str, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
+        channel = self._channels[event.conversation.channel]
+        try:
+            async with asyncio.timeout(_FETCH_SECONDS):
+                async for attempt in stamina.retry_context(on=_worth_retrying, attempts=4, timeout=60.0):
+                    with attempt:
+                        return await self._uploads.fetch(thread_id, channel, event.files)
+        except (ChannelError, TimeoutError) as error:
+            logger.warning("the files of a message did not come: %s", error)
+        return [], [Refused(file.name, "the platform did not deliver it") for file in event.files]
+
+
+def human_message(event_id: int, text: str, uploads: Sequence[Upload] = ()) -> dict[str, Any]:
+    """A person's message as the agent reads it; `id` is stable, so that telling it again changes nothing."""
+    message: dict[str, Any] = {"type": "human", "content": text or "(no text)", "id": f"inbound-{event_id}"}
+    if uploads:
+        message["additional_kwargs"] = {"files": as_message_files(uploads)}
+    return message
+
+
+def said(event: MessageReceived) -> str:
+    """The text; in a group it says who speaks, since several people share the thread."""
+    if event.chat_kind is ChatKind.GROUP and event.sender.name:
+        return f"{event.sender.name}: {event.text}"
+    return event.text
+
+
+def answer_message(event_id: int, press: ChoiceSelected, answer: str, request_id: str) -> dict[str, Any]:
+    """A person's answer to a question, as the agent reads it."""
+    message = human_message(event_id, answer)
+    response = {"request_id": request_id, "values": dict(press.values), "answer": answer}
+    message["additional_kwargs"] = {"human_input_response": response}
+    return message
+
+
+def _worth_retrying(error: Exception) -> bool | float:
+    if isinstance(error, ChannelError) and error.retryable:
+        return float(getattr(error, "retry_after_seconds", 0)) or True
+    return False
