@@ -54,7 +54,7 @@ def build_model(config: ModelConfig, *, thinking_enabled: bool = False) -> BaseC
             f"{'.'.join(map(str, detail['loc'])) or 'entry'}: {detail['msg']}" for detail in error.errors()
         )
         raise ModelNotConfigured(f"model {config.name!r}: {wrong}") from None  # the cause would quote the key
-    except (TypeError, ValueError, LookupError) as error:
+    except Exception as error:
         raise ModelNotConfigured(f"model {config.name!r}: {error}") from error
 
 
