@@ -16,9 +16,6 @@ from pydantic import (
 
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunSpec, RunStatus, StreamMode
 
-MAX_RECURSION_LIMIT = 1000
-DEFAULT_RECURSION_LIMIT = 100
-
 _SERVER_OWNED = frozenset({"user_id", "owner_id", "thread_id", "run_id", "steering"})
 
 
@@ -134,7 +131,8 @@ class RunConfig(Body):
     configurable: OwnObject = {}
     metadata: OwnObject = {}
     tags: tuple[str, ...] = ()
-    recursion_limit: int = DEFAULT_RECURSION_LIMIT
+    recursion_limit: int | None = None
+    """The agent has a limit of its own, which this one can only lower."""
 
     @field_validator("configurable")
     @classmethod
@@ -143,11 +141,19 @@ class RunConfig(Body):
 
     @field_validator("recursion_limit", mode="before")
     @classmethod
-    def _within_bounds(cls, value: object) -> int:
+    def _or_the_agents_own(cls, value: object) -> int | None:
         """A client's library fills this in; what makes no sense is not worth refusing a run for."""
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            return DEFAULT_RECURSION_LIMIT
-        return min(value, MAX_RECURSION_LIMIT)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+class RunCommand(BaseModel):
+    """LangGraph's `Command`: an answer to an interrupt, a jump, a change of the state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    resume: Any = None
+    goto: Any = None
+    update: Any = None
 
 
 class CreateRun(Body):
@@ -155,7 +161,7 @@ class CreateRun(Body):
 
     assistant_id: Annotated[str, Field(min_length=1, max_length=200)]
     input: dict[str, Any] | None = None
-    command: dict[str, Any] | None = None
+    command: RunCommand | None = None
     config: Annotated[RunConfig, BeforeValidator(_absent_is_empty)] = RunConfig()
     context: OwnObject = {}
     metadata: OwnObject = {}
@@ -187,16 +193,19 @@ class CreateRun(Body):
 
     @model_validator(mode="after")
     def _input_or_command(self) -> Self:
-        if self.input and self.command:
+        if self.input and self._command():
             raise ValueError("input and command cannot be given together")
         return self
+
+    def _command(self) -> dict[str, Any] | None:
+        return self.command.model_dump(exclude_unset=True) or None if self.command else None
 
     def new_run(self, thread_id: str, *, default_modes: Sequence[StreamMode] = ()) -> NewRun:
         """What the RunManager is asked for."""
         spec = RunSpec(
-            input=None if self.command else self.input,
-            command=self.command,
-            config=self.config.model_dump(),
+            input=None if self._command() else self.input,
+            command=self._command(),
+            config=self.config.model_dump(exclude_none=True),
             context=self.context,
             stream_modes=self.stream_mode or default_modes,
             stream_subgraphs=self.stream_subgraphs,

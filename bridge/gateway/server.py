@@ -1,10 +1,7 @@
 """The HTTP server: LangGraph's API for programs, and the routes channels bring along."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -23,10 +20,8 @@ from bridge.gateway.routes.access import AccessRoutes
 from bridge.gateway.routes.health import HealthOfChannels, HealthRoutes
 from bridge.gateway.routes.runs import RunRoutes
 from bridge.gateway.routes.threads import ThreadRoutes
-
-if TYPE_CHECKING:
-    from bridge.runs.manager import RunManager
-    from bridge.threads import ThreadService
+from bridge.runs.manager import RunManager
+from bridge.threads import ThreadService
 
 API_PREFIXES = ("/api", "/api/langgraph")
 _SHUTDOWN_SECONDS = 5.0

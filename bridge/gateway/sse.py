@@ -28,7 +28,9 @@ class Shown:
         """The modes this reader asked for, or else those the run was started with, or else everything."""
         modes = tuple(asked) or tuple(run.spec.stream_modes)
         named = frozenset("messages" if mode == "messages-tuple" else mode for mode in modes)
-        return cls(named | _ALWAYS_SHOWN if named else None, run.spec.stream_subgraphs)
+        # a run not started with `values` gives them only when its parts are gone, in place of everything else
+        last_resort = frozenset[str]() if "values" in run.spec.stream_modes else frozenset({"values"})
+        return cls(named | _ALWAYS_SHOWN | last_resort if named else None, run.spec.stream_subgraphs)
 
     def includes(self, part: StreamPart) -> bool:
         """Whether the reader sees this part: a subgraph's parts only where it asked for them."""

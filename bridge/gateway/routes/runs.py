@@ -1,11 +1,9 @@
 """LangGraph's runs: start, follow, wait for, stop and forget them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -20,11 +18,9 @@ from bridge.gateway.requests import CancelRun, CreateRun, JoinStream, ListRuns
 from bridge.gateway.responses import run_json
 from bridge.gateway.routes.ids import path_id
 from bridge.runs.jsonable import to_json
+from bridge.runs.manager import RunManager
 from bridge.runs.records import PartId, RunRecord
-
-if TYPE_CHECKING:
-    from bridge.runs.manager import RunManager
-    from bridge.threads import ThreadService
+from bridge.threads import ThreadService
 
 
 class RunRoutes:

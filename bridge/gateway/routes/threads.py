@@ -1,10 +1,7 @@
 """LangGraph's threads: create, get, delete, their state and its history."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -13,9 +10,7 @@ from bridge.gateway.encoding import json_response
 from bridge.gateway.requests import CreateThread, History, StateAtCheckpoint, StateQuery
 from bridge.gateway.responses import state_json, thread_json
 from bridge.gateway.routes.ids import path_id
-
-if TYPE_CHECKING:
-    from bridge.threads import ThreadService
+from bridge.threads import ThreadService
 
 
 class ThreadRoutes:
