@@ -198,7 +198,7 @@ class World:
         self.privacy_mode = True
         self.topics_in_private = False
         self._message_ids: dict[int, Iterator[int]] = {}
-        self._shared_message_ids = itertools.count(1)
+        self._shared_message_ids = itertools.count(101)
         self._user_ids = itertools.count(700_000_001)
         self._group_ids = itertools.count(4_000_001)
         self._file_ids = itertools.count(1)
