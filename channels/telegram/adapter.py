@@ -39,7 +39,7 @@ from channels.telegram.polling import Poller, RawUpdate
 from channels.telegram.presenting import Means, Presentation
 from channels.telegram.presses import Presses
 from channels.telegram.render import TEXT_LIMIT, UPLOAD_LIMIT_BYTES, Rendered, render
-from channels.telegram.request import AiohttpRequest
+from channels.telegram.request import AiohttpRequest, proxy_from_environment
 from channels.telegram.throttle import PACE, Throttle
 
 _LOGGER = logging.getLogger(__name__)
@@ -63,8 +63,9 @@ class TelegramChannel:
     def __init__(self, section: TelegramConfig, *, state_dir: Path | None = None) -> None:
         del state_dir
         self._section = section
-        self._request = AiohttpRequest(read_timeout_seconds=_READ_SECONDS)
-        self._poll_request = AiohttpRequest(pool_size=2, read_timeout_seconds=_READ_SECONDS)
+        proxy = proxy_from_environment(section.base_url)
+        self._request = AiohttpRequest(read_timeout_seconds=_READ_SECONDS, proxy=proxy)
+        self._poll_request = AiohttpRequest(pool_size=2, read_timeout_seconds=_READ_SECONDS, proxy=proxy)
         self._bot = _made_bot(section, self._request, self._poll_request)
         self._throttle = Throttle()
         self._outbound = Outbound(self._bot)

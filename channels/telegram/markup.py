@@ -1,13 +1,12 @@
 """The Markdown tree → text and formatting as Telegram takes them: entities, never a parse mode."""
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
-
-from telegram import MessageEntity
 
 from channels.contract import TextUnit
 from channels.shared.chunking import split
@@ -36,6 +35,7 @@ from channels.shared.markdown import (
 from channels.shared.markdown_parser import parse
 
 MarkKind = Literal["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"]
+Entity = dict[str, str | int]
 _MOST_ENTITIES = 100  # Bot API: what goes beyond is refused or dropped
 _BULLETS = ("•", "◦", "▪")
 _LINKABLE = ("http://", "https://", "tg://")
@@ -79,16 +79,32 @@ class Styled:
         )
         return Styled(self.text[start:end], tuple(cut))
 
-    def entities(self) -> list[MessageEntity]:
-        """At most 100 entities, outer ones first; if there are more, links and code are kept before mere emphasis."""
+    def entities(self) -> list[Entity]:
+        """`MessageEntity` objects of the Bot API, at most 100; if there are more, links and code are kept before emphasis."""
         marks = sorted(self.marks, key=lambda mark: mark.kind in {"bold", "italic", "strikethrough"})[:_MOST_ENTITIES]
-        made = [
-            MessageEntity(mark.kind, mark.offset, mark.length, url=mark.url, language=mark.language)
-            for mark in sorted(marks, key=lambda mark: (mark.offset, -mark.length))
-        ]
-        if self.text.isascii() or not made:
-            return made
-        return list(MessageEntity.adjust_message_entities_to_utf_16(self.text, made))
+        marks.sort(key=lambda mark: (mark.offset, -mark.length))
+        units = _Utf16Offsets(self.text)
+        return [_entity(mark, units) for mark in marks]
+
+
+class _Utf16Offsets:
+    """UTF-16 offsets of the characters of a text: as their number, but for those beyond U+FFFF, which count twice."""
+
+    def __init__(self, text: str) -> None:
+        self._doubles = [] if text.isascii() else [at for at, letter in enumerate(text) if letter > "\uffff"]
+
+    def __getitem__(self, offset: int) -> int:
+        return offset + bisect_left(self._doubles, offset)
+
+
+def _entity(mark: Mark, units: _Utf16Offsets) -> Entity:
+    start = units[mark.offset]
+    entity: Entity = {"type": mark.kind, "offset": start, "length": units[mark.end] - start}
+    if mark.url is not None:
+        entity["url"] = mark.url
+    if mark.language is not None:
+        entity["language"] = mark.language
+    return entity
 
 
 def plain(text: str) -> Styled:

@@ -1,10 +1,18 @@
 """Sends to Telegram: one method a request, API errors → ChannelError."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, LinkPreviewOptions, ReplyParameters
+from telegram import (
+    Bot,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    InputFile,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+)
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
 
@@ -50,7 +58,7 @@ class Outbound:
             message = await self._bot.send_message(
                 address.chat_id,
                 shown.text,
-                entities=shown.entities(),
+                entities=_entities(shown),
                 reply_markup=_markup(keyboard),
                 message_thread_id=address.topic,
                 reply_parameters=_reply(reply_to),
@@ -68,7 +76,7 @@ class Outbound:
                 shown.text,
                 chat_id=address.chat_id,
                 message_id=message_id,
-                entities=shown.entities(),
+                entities=_entities(shown),
                 reply_markup=_markup(keyboard),
                 link_preview_options=_NO_PREVIEW,
             )
@@ -88,7 +96,7 @@ class Outbound:
                 address.chat_id,
                 draft_id,
                 shown.text,
-                entities=shown.entities(),
+                entities=_entities(shown),
                 message_thread_id=address.topic,
                 api_kwargs={"can_stop": True} if can_stop else None,
             )
@@ -204,6 +212,11 @@ def _rejection(message: str) -> ChannelError:
 
 def _is_about_the_picture(error: BadRequest) -> bool:
     return any(sign in error.message.lower() for sign in ("photo", "image"))
+
+
+def _entities(content: Styled) -> Sequence[MessageEntity]:
+    """As plain JSON, which the library hands on as it is: objects of its own would cost more than the request."""
+    return cast("Sequence[MessageEntity]", content.entities())
 
 
 def _markup(keyboard: Keyboard) -> InlineKeyboardMarkup | None:

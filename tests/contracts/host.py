@@ -100,7 +100,7 @@ class MemoryHost:
 class Ledger:
     """What the house knows of one delivery: the last receipt, and how often it was asked for permission."""
 
-    receipt: DeliveryReceipt = DeliveryReceipt()
+    receipt: DeliveryReceipt = field(default_factory=DeliveryReceipt)
     history: list[DeliveryReceipt] = field(default_factory=list)
     permits: int = 0
     lease_lost: Exception | None = None
