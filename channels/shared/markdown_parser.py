@@ -35,6 +35,8 @@ from channels.shared.markdown import (
 
 _DEEPEST_BLOCK = 60
 _DEEPEST_INLINE = 20
+_SHORT = 512
+_LINE = re.compile(r"^[ \t>]*(?P<fence>`{3,}|~{3,})|\n[ \t]*\n(?P<begins>(?=#{1,6} |[^\W\d]))", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _WRAPPERS: Mapping[str, type[Strong] | type[Emphasis] | type[Strike]] = {"strong": Strong, "em": Emphasis, "s": Strike}
 
@@ -43,12 +45,39 @@ _PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST_BLOCK,
 )
 
 
-@lru_cache(maxsize=64)
 def parse(source: str) -> Blocks:
     """The tree of a text (CommonMark, tables, strikethrough, task items); raw HTML is text, and no text is lost.
 
     What is nested far too deeply to show is given as the lines it was written in.
     """
+    return tuple(block for section in sections(source) for block in parse_section(section))
+
+
+def sections(source: str) -> list[str]:
+    """The text cut where nothing before can matter to what comes after, so that of a growing text only the end is read anew.
+
+    That is before a line of text at the margin behind an empty one, outside fences, unless there are link definitions.
+    """
+    if len(source) < _SHORT or "]:" in source:
+        return [source]
+    starts, fence = [0], ""
+    for found in _LINE.finditer(source):
+        if found["fence"]:
+            fence = _fence_after(fence, found["fence"])
+        elif not fence and found["begins"] and found.start("begins") - starts[-1] >= _SHORT:
+            starts.append(found.start("begins"))
+    return [source[start:end] for start, end in zip(starts, [*starts[1:], len(source)], strict=True)]
+
+
+def _fence_after(opened: str, marks: str) -> str:
+    if not opened:
+        return marks
+    return "" if marks.startswith(opened) else opened
+
+
+@lru_cache(maxsize=256)
+def parse_section(source: str) -> Blocks:
+    """The tree of a section, remembered: an answer is rendered many times while it grows."""
     env: dict[str, Any] = {}
     tokens = _PARSER.parse(source, env)
     if any(token.level >= _DEEPEST_BLOCK - 1 for token in tokens):

@@ -32,7 +32,7 @@ from channels.shared.markdown import (
     Table,
     TextRun,
 )
-from channels.shared.markdown_parser import parse
+from channels.shared.markdown_parser import parse_section, sections
 
 MarkKind = Literal["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"]
 Entity = dict[str, str | int]
@@ -65,10 +65,6 @@ class Styled:
 
     text: str = ""
     marks: tuple[Mark, ...] = ()
-
-    def __add__(self, other: "Styled") -> "Styled":
-        moved = (replace(mark, offset=mark.offset + len(self.text)) for mark in other.marks)
-        return Styled(self.text + other.text, (*self.marks, *moved))
 
     def part(self, start: int, end: int) -> "Styled":
         """The characters from `start` to `end`; marks are cut, so that a code block goes on in the next part."""
@@ -114,11 +110,17 @@ def plain(text: str) -> Styled:
 
 def joined(parts: Iterable[Styled], separator: str = "\n\n") -> Styled:
     """The parts that say something, one after the other."""
-    whole = Styled()
+    texts: list[str] = []
+    marks: list[Mark] = []
+    offset = 0
     for part in parts:
-        if part.text:
-            whole = whole + Styled(separator) + part if whole.text else part
-    return whole
+        if not part.text:
+            continue
+        offset += len(separator) if texts else 0
+        marks += (replace(mark, offset=mark.offset + offset) for mark in part.marks)
+        texts.append(part.text)
+        offset += len(part.text)
+    return Styled(separator.join(texts), tuple(marks))
 
 
 def chunks(whole: Styled, limit: int) -> list[Styled]:
@@ -132,11 +134,15 @@ def chunks(whole: Styled, limit: int) -> list[Styled]:
     return parts
 
 
-@lru_cache(maxsize=64)
 def styled(markdown: str) -> Styled:
     """A Markdown text as Telegram shows it; everything a person could read in it is still there."""
+    return joined(map(_styled_section, sections(markdown)))
+
+
+@lru_cache(maxsize=256)
+def _styled_section(markdown: str) -> Styled:
     writer = _Writer()
-    writer.blocks(parse(markdown), indent="")
+    writer.blocks(parse_section(markdown), indent="")
     return writer.finished()
 
 

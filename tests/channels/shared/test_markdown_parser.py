@@ -24,7 +24,7 @@ from channels.shared.markdown import (
     TextRun,
     plain_text,
 )
-from channels.shared.markdown_parser import parse
+from channels.shared.markdown_parser import parse, parse_section, sections
 
 _SNIPPETS = st.sampled_from(
     ["# ", "## ", "- ", "1. ", "> ", "```\n", "```py\n", "~~~\n", "\n", "\n\n", "**", "*", "_", "~~", "`", "[", "](", ")",
@@ -114,3 +114,26 @@ def test_definitions_that_are_used_are_links_and_nothing_else() -> None:
     (paragraph,) = parse("see [this][1]\n\n[1]: http://used.example")
     assert isinstance(paragraph, Paragraph)
     assert paragraph.children[1] == Link("http://used.example", (TextRun("this"),))
+
+
+@given(_DOCUMENTS, st.lists(st.sampled_from(["Plain text. " * 50, "# Head\n\n" + "word " * 120]), max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_reading_section_by_section_gives_the_same_tree(document: str, fillers: list[str]) -> None:
+    source = "\n\n".join([document, *fillers, document])
+    assert "".join(sections(source)) == source
+    assert parse(source) == parse_section(source)
+
+
+def test_of_a_growing_text_only_the_last_section_is_read_anew() -> None:
+    paragraphs = [f"Paragraph {number} of the answer. " * 20 for number in range(20)]
+    before, after = "\n\n".join(paragraphs), "\n\n".join([*paragraphs, "and more"])
+    parse(before)
+    misses = parse_section.cache_info().misses
+    parse(after)
+    assert parse_section.cache_info().misses - misses <= 2
+
+
+def test_a_fence_keeps_its_empty_lines() -> None:
+    code = "\n\n".join(["word = 1" * 40] * 10)
+    source = f"intro\n\n```py\n{code}\n```\n\nend"
+    assert parse(source)[1] == Fence(code, "py")
