@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Watch:
-    """One waiter on one topic. Begin to watch, look at the state, then wait: no change in between is missed."""
+    """One waiter. Begin to watch, look at the state, then wait: no change in between is missed."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -39,13 +39,15 @@ class Signals:
             watch.wake()
 
     @contextmanager
-    def watch(self, topic: str) -> Iterator[Watch]:
-        """Watch a topic for the length of the block."""
+    def watch(self, *topics: str) -> Iterator[Watch]:
+        """Watch these topics for the length of the block."""
         watch = Watch()
-        self._watches[topic].add(watch)
+        for topic in topics:
+            self._watches[topic].add(watch)
         try:
             yield watch
         finally:
-            self._watches[topic].discard(watch)
-            if not self._watches[topic]:
-                del self._watches[topic]
+            for topic in topics:
+                self._watches[topic].discard(watch)
+                if not self._watches[topic]:
+                    del self._watches[topic]

@@ -90,6 +90,12 @@ def settle(
     connection.execute(update(t).where(t.c.id.in_(event_ids)).values(**values))
 
 
+def is_settled(connection: Connection, event_id: int) -> bool:
+    """Whether a decision about the event stands already."""
+    state = connection.execute(select(t.c.state).where(t.c.id == event_id)).scalar_one()
+    return bool(state != EventState.RECEIVED)
+
+
 def postpone(connection: Connection, event_id: int, *, until: datetime, error: str, bury: bool) -> None:
     """Count a failed decision; try again at `until`, or bury the event."""
     values = {"attempts": t.c.attempts + 1, "available_at": until, "error": error}

@@ -26,6 +26,7 @@ from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
 from bridge.runs.steering import Steering
 from bridge.runs.stream import LiveStream
+from bridge.runs.turn_input import as_said, message_id
 
 logger = logging.getLogger(__name__)
 
@@ -105,16 +106,21 @@ class Attempt:
         if not runs.finish(connection, run, outcome.status, now=now, error=outcome.error, checkpoint_after=checkpoint):
             return False, False
         stream_parts.insert(connection, run.run_id, parts)
+        waiting = self._release_steering(connection)
         transcript.append_reply(connection, run.thread_id, self._composition.reply, now=now)
         threads.set_status(
             connection, run.thread_id, _THREAD_STATUS[outcome.status], now=now, title=self._observer.title
         )
-        told = [
-            event.id
-            for event in inbox.steering(connection, run.run_id)
-            if f"inbound-{event.id}" in self._observer.seen_ids
-        ]
-        return True, inbox.release_steering(connection, run.run_id, told=told, now=now)
+        return True, waiting
+
+    def _release_steering(self, connection: Connection) -> bool:
+        """What the run was told while it worked belongs to its turn; what it was not is decided anew (then True)."""
+        run, now = self._run, self._house.clock()
+        steering = inbox.steering(connection, run.run_id)
+        told = [stored for stored in steering if message_id(stored.id) in self._observer.seen_ids]
+        for stored in told:
+            transcript.append_person(connection, run.thread_id, run.run_id, as_said(stored.event), now=now)
+        return inbox.release_steering(connection, run.run_id, told=[stored.id for stored in told], now=now)
 
     async def _drive(self) -> None:
         agent, run = self._house.agent, self._run
@@ -266,7 +272,7 @@ def _given_up(run: RunRecord) -> Outcome:
 
 def _input_ids(run: RunRecord) -> frozenset[str]:
     if run.spec.trigger_event is not None:
-        return frozenset({f"inbound-{run.spec.trigger_event}"})
+        return frozenset({message_id(run.spec.trigger_event)})
     messages = (run.spec.input or {}).get("messages") or ()
     return frozenset(message["id"] for message in messages if isinstance(message, Mapping) and message.get("id"))
 

@@ -11,7 +11,7 @@ _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 def to_json(value: Any) -> bytes:
-    """Messages become their `model_dump()`, tuples lists; what has no JSON form becomes its text, so that a stream never fails over one value."""
+    """Messages become their `model_dump()`, tuples lists; what has no JSON form its text: a stream never fails over one value."""
     return orjson.dumps(value, default=_plain, option=_OPTIONS)
 
 

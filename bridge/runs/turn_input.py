@@ -9,7 +9,8 @@ import stamina
 
 from bridge.files.uploads import Refused, Upload, Uploads, as_message_files
 from bridge.persistence.inbox import StoredEvent
-from channels.contract import Channel, ChannelError, ChatKind, ChoiceSelected, MessageReceived
+from bridge.persistence.transcript import Said
+from channels.contract import Channel, ChannelError, ChatKind, ChoiceSelected, InboundEvent, MessageReceived
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +59,22 @@ class TurnInput:
 
 def human_message(event_id: int, text: str, uploads: Sequence[Upload] = ()) -> dict[str, Any]:
     """A person's message as the agent reads it; `id` is stable, so that telling it again changes nothing."""
-    message: dict[str, Any] = {"type": "human", "content": text or "(no text)", "id": f"inbound-{event_id}"}
+    message: dict[str, Any] = {"type": "human", "content": text or "(no text)", "id": message_id(event_id)}
     if uploads:
         message["additional_kwargs"] = {"files": as_message_files(uploads)}
     return message
+
+
+def message_id(event_id: int) -> str:
+    """The id of the human message an event becomes."""
+    return f"inbound-{event_id}"
+
+
+def as_said(event: InboundEvent) -> Said:
+    """A message as the transcript keeps it; its files are named when they have come."""
+    if not isinstance(event, MessageReceived):
+        return Said("")
+    return Said(event.text, event.sender.name, event.message_id)
 
 
 def said(event: MessageReceived) -> str:

@@ -1,0 +1,264 @@
+"""One answer on its way: the newest snapshot, at the chat's pace, until the last one stands."""
+
+import asyncio
+import logging
+import random
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from bridge.clock import Clock
+from bridge.delivery.composer import STOPPED, Composition, compose, waiting
+from bridge.delivery.events import derive
+from bridge.delivery.pacing import Pacer
+from bridge.errors import LeaseExpired
+from bridge.leases import Lease
+from bridge.persistence import deliveries, runs, transcript
+from bridge.persistence.database import Database
+from bridge.persistence.deliveries import DeliveryRecord, DeliveryState
+from bridge.runs.records import RunRecord, RunStatus
+from bridge.runs.stream import StreamHub
+from bridge.signals import Signals
+from channels.contract import (
+    Channel,
+    ChannelError,
+    ChannelSection,
+    DeliveryReceipt,
+    DeliveryTarget,
+    Notice,
+    NoticeKind,
+    OutcomeUnknown,
+    RateLimited,
+    Reply,
+    ReplyPhase,
+    SupportsActivity,
+)
+
+logger = logging.getLogger(__name__)
+
+_TRIES = 4  # with the task kept; after that the delivery is put off, and taken up again later
+_LONGEST_WAIT = timedelta(minutes=5)
+_GIVE_UP_ATTEMPTS = 300  # about a day of five-minute waits
+_POLL_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryResources:
+    """What every delivery needs of the house."""
+
+    database: Database
+    hub: StreamHub
+    signals: Signals
+    pacer: Pacer
+    clock: Clock
+    owner: str
+
+
+class Delivery:
+    """Shows one turn's answer in one conversation."""
+
+    def __init__(
+        self,
+        record: DeliveryRecord,
+        lease: Lease,
+        channel: Channel,
+        section: ChannelSection,
+        resources: DeliveryResources,
+    ) -> None:
+        self._record = record
+        self._lease = lease
+        self._channel = channel
+        self._section = section
+        self._house = resources
+        self._receipt = DeliveryReceipt()
+        self._latest = Reply(run_id=record.run_id)
+        self._changed = asyncio.Event()
+        self._target = DeliveryTarget(
+            delivery_id=record.id,
+            conversation=record.conversation,
+            chat_kind=record.chat_kind,
+            permit=lease.check,
+            record=self._store,
+            reply_to=record.reply_to,
+        )
+
+    async def run(self) -> None:
+        """Deliver to the end, or put off. Raises LeaseExpired when somebody else goes on with it."""
+        house = self._house
+        if self._record.epoch > 1:  # somebody was at it before
+            self._receipt = await house.database.read(
+                lambda connection: deliveries.receipt_of(connection, self._record.id)
+            )
+        try:
+            if self._record.body is not None:
+                await self._show_last(self._record.body)
+            else:
+                await self._follow(self._record.run_id or "")
+            await self._finish(DeliveryState.SENT)
+        except RateLimited as error:
+            await self._put_off(error, timedelta(seconds=error.retry_after_seconds))
+        except ChannelError as error:
+            if error.retryable and self._record.attempts < _GIVE_UP_ATTEMPTS:
+                await self._put_off(error, timedelta(seconds=2 ** min(self._record.attempts, 9)))
+            else:
+                logger.error("delivery %s failed for good: %s", self._record.id, error)
+                await self._finish(DeliveryState.FAILED, str(error))
+
+    async def _follow(self, run_id: str) -> None:
+        """Show the run's answer as it grows; one that has ended already is shown as the transcript has it."""
+        run = await self._find(run_id)
+        if run.status.is_final:
+            await self._show_last(await self._final_reply(run))
+            return
+        reader = asyncio.create_task(self._read(run), name=f"read-{run_id}")
+        busy = asyncio.create_task(self._show_activity(), name=f"activity-{run_id}")
+        reader.add_done_callback(lambda _: self._changed.set())
+        try:
+            await self._show_growing(reader)
+        finally:
+            for task in (reader, busy):
+                task.cancel()
+            await asyncio.gather(reader, busy, return_exceptions=True)
+
+    async def _show_growing(self, reader: "asyncio.Task[None]") -> None:
+        shown: Reply | None = None
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if reader.done():
+                reader.result()
+                break
+            if self._section.streaming and self._channel.capabilities.streams and self._latest != shown:
+                await self._pace()
+                shown = self._latest  # after the wait: only the newest is worth a request
+                await self._show_if_possible(shown)
+        await self._show_last(self._latest)
+
+    async def _read(self, run: RunRecord) -> None:
+        """Keep `_latest` the newest snapshot until the run has ended."""
+        await self._wait_for_turn(run)
+        composition = Composition.begin(run.run_id)
+        async with aclosing(self._house.hub.read(run.run_id)) as parts:
+            async for part in parts:
+                before = composition
+                for event in derive(part):
+                    composition = compose(composition, event)
+                if composition is not before or part.mode == "metadata":
+                    self._set(composition.reply)
+        if not self._latest.is_final:
+            self._set(await self._final_reply(await self._find(run.run_id)))
+
+    async def _wait_for_turn(self, run: RunRecord) -> None:
+        """Say that the turn waits, and behind how many, until it begins."""
+        with self._house.signals.watch(f"run:{run.run_id}", f"thread:{run.thread_id}") as watch:
+            while (standing := await self._standing(run.run_id)).status is RunStatus.PENDING:
+                if standing.ahead:
+                    self._set(waiting(run.run_id, standing.ahead))
+                await watch.wait(_POLL_SECONDS)
+
+    async def _standing(self, run_id: str) -> "_Standing":
+        def look(connection: Connection) -> _Standing:
+            run = runs.find(connection, run_id)
+            if run is None:
+                raise LeaseExpired(f"run {run_id} was deleted")
+            is_pending = run.status is RunStatus.PENDING
+            return _Standing(run.status, runs.count_ahead(connection, run_id) if is_pending else 0)
+
+        return await self._house.database.read(look)
+
+    async def _final_reply(self, run: RunRecord) -> Reply:
+        """The whole answer as it was written down with the run's end; a turn stopped before it began has none."""
+        reply = await self._house.database.read(lambda connection: transcript.reply_of(connection, run.run_id))
+        return reply or Reply((Notice(NoticeKind.STOPPED, STOPPED),), ReplyPhase.FINAL, run.run_id)
+
+    def _set(self, reply: Reply) -> None:
+        self._latest = reply
+        self._changed.set()
+
+    async def _show_if_possible(self, reply: Reply) -> None:
+        """An intermediate snapshot: if it cannot be shown now, a later one will be."""
+        try:
+            await self._show(reply)
+        except RateLimited as error:
+            self._house.pacer.silence(self._record.conversation, error.retry_after_seconds)
+        except OutcomeUnknown as error:
+            logger.info("an update of %s has an unknown outcome: %s", self._record.id, error)
+        except ChannelError as error:
+            if not error.retryable:
+                raise
+            self._house.pacer.silence(self._record.conversation, 1.0)
+
+    async def _show_last(self, reply: Reply) -> None:
+        """The final snapshot: tried again until it stands, or the error is raised."""
+        for tries_left in reversed(range(_TRIES)):
+            await self._pace()
+            try:
+                await self._show(reply)
+                return
+            except RateLimited as error:
+                if not tries_left:
+                    raise
+                self._house.pacer.silence(self._record.conversation, error.retry_after_seconds)
+            except ChannelError as error:
+                if not tries_left or not (error.retryable or isinstance(error, OutcomeUnknown)):
+                    raise
+                await asyncio.sleep(0.5 * 2 ** (_TRIES - tries_left) * random.uniform(0.5, 1.5))  # noqa: S311 — jitter
+
+    async def _show(self, reply: Reply) -> None:
+        self._lease.check()
+        receipt = await self._channel.deliver(self._target, reply, self._receipt)
+        await self._store(receipt)
+
+    async def _pace(self) -> None:
+        record = self._record
+        await self._house.pacer.turn(record.conversation, record.chat_kind, self._channel.capabilities)
+
+    async def _store(self, receipt: DeliveryReceipt) -> None:
+        """Write down what changed on the platform. Raises LeaseExpired when somebody else is at it by now."""
+        old = self._receipt
+        if receipt != old:
+            record, owner = self._record, self._house.owner
+            await self._house.database.write(
+                lambda connection: deliveries.record(connection, record, owner, old, receipt)
+            )
+            self._receipt = receipt
+
+    async def _show_activity(self) -> None:
+        """Typing, anew before it lapses, as long as the answer is being written."""
+        channel = self._channel
+        while isinstance(channel, SupportsActivity):
+            if self._latest.phase is ReplyPhase.WORKING and self._section.streaming:
+                with suppress(ChannelError):
+                    self._lease.check()
+                    await channel.show_activity(self._target)
+            await asyncio.sleep(channel.capabilities.activity_refresh_seconds)
+
+    async def _find(self, run_id: str) -> RunRecord:
+        run = await self._house.database.read(lambda connection: runs.find(connection, run_id))
+        if run is None:
+            raise LeaseExpired(f"run {run_id} was deleted")
+        return run
+
+    async def _finish(self, state: DeliveryState, error: str | None = None) -> None:
+        record, house = self._record, self._house
+        await house.database.write(
+            lambda connection: deliveries.finish(connection, record, house.owner, state, now=house.clock(), error=error)
+        )
+
+    async def _put_off(self, error: Exception, wait: timedelta) -> None:
+        record, house = self._record, self._house
+        logger.warning("delivery %s is put off: %s", record.id, error)
+        until = house.clock() + min(wait, _LONGEST_WAIT)
+        await house.database.write(
+            lambda connection: deliveries.put_off(
+                connection, record, house.owner, until=until, error=str(error), now=house.clock()
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    status: RunStatus
+    ahead: int

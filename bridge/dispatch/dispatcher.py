@@ -1,0 +1,215 @@
+"""Decides each event, in the order of its conversation, in one short transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from bridge import conversations
+from bridge.clock import Clock
+from bridge.dispatch import clarifications as answers
+from bridge.dispatch import turns
+from bridge.dispatch.commands import Call, Command, recognise
+from bridge.dispatch.decision import Effects
+from bridge.dispatch.turns import Turn
+from bridge.inbox.config import InboxConfig
+from bridge.persistence import clarifications, deliveries, inbox, runs
+from bridge.persistence.conversations import ConversationRecord
+from bridge.persistence.database import Database
+from bridge.persistence.deliveries import NewDelivery
+from bridge.persistence.inbox import EventState, StoredEvent
+from bridge.runs.config import RunsConfig
+from bridge.runs.manager import stop_all
+from bridge.runs.records import CancelAction
+from channels.contract import (
+    ChannelSection,
+    ChoiceSelected,
+    ClarificationState,
+    ConversationKey,
+    MessageReceived,
+    PressVerdict,
+    Reply,
+    ReplyPhase,
+    StopRequested,
+    Text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """The next event waits for company (an album, a burst) until this moment."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decisions depend on besides the event and the rows."""
+
+    sections: Mapping[str, ChannelSection]
+    runs: RunsConfig
+    inbox: InboxConfig
+    assistant_id: str
+
+
+class Dispatcher:
+    """Turns events into decisions."""
+
+    def __init__(self, database: Database, rules: Rules, clock: Clock) -> None:
+        self._database = database
+        self._rules = rules
+        self._clock = clock
+
+    async def decide_next(self, key: ConversationKey) -> Effects | NotYet | None:
+        """Decide the conversation's next event and commit; None when there is none."""
+        return await self._database.write(lambda connection: self._decide_next(connection, key))
+
+    def _decide_next(self, connection: Connection, key: ConversationKey) -> Effects | NotYet | None:
+        now = self._clock()
+        events = inbox.undecided(connection, key)
+        if not events:
+            return None
+        first = events[0]
+        conversation = conversations.of_event(connection, first.event, now=now)
+        events = inbox.undecided(connection, key)  # again under the lock: another process may have been faster
+        if not events:
+            return None
+        together = self._together(events)
+        ready_at = max(stored.available_at for stored in together)
+        if ready_at > now:
+            return NotYet(ready_at)
+        effects = Effects(again=len(events) > len(together))
+        _Decision(self._rules, connection, conversation, together, now, effects).decide()
+        return effects
+
+    def _together(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+        """The first event and those that belong to its turn: one album, or one person's burst."""
+        first = events[0].event
+        if not isinstance(first, MessageReceived) or recognise(first.text):
+            return events[:1]
+        mates = [events[0]]
+        for stored in events[1:]:
+            event = stored.event
+            same_album = isinstance(event, MessageReceived) and event.group is not None and event.group == first.group
+            in_burst = (
+                self._rules.inbox.debounce_seconds > 0
+                and isinstance(event, MessageReceived)
+                and event.sender.id == first.sender.id
+                and not recognise(event.text)
+            )
+            if not same_album and not in_burst:
+                break
+            mates.append(stored)
+        return mates
+
+
+class _Decision:
+    """One decision, inside its transaction."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        connection: Connection,
+        conversation: ConversationRecord,
+        events: Sequence[StoredEvent],
+        now: datetime,
+        effects: Effects,
+    ) -> None:
+        self._rules = rules
+        self._connection = connection
+        self._conversation = conversation
+        self._events = events
+        self._now = now
+        self._effects = effects
+
+    def decide(self) -> None:
+        """Decide by what the person did. An edit, a deletion or a thumb is noted; what follows from them is a later matter."""
+        match self._events[0].event:
+            case MessageReceived() as event if called := recognise(event.text):
+                self._command(event, *called)
+            case MessageReceived() as event:
+                self._message(event)
+            case ChoiceSelected() as event:
+                self._press(event)
+            case StopRequested() as event:
+                self._stop(event)
+        self._settle(EventState.DECIDED)
+
+    def _message(self, event: MessageReceived) -> None:
+        turn = self._turn()
+        question = clarifications.open_on(self._connection, turn.thread_id)
+        if question is not None:
+            if answers.has_expired(question, self._now):
+                answers.settle(self._connection, question, ClarificationState.EXPIRED, self._now, self._effects)
+            elif answers.answer_in_words(turn, question, event.text, event.sender.name):
+                return
+        policy = self._rules.sections[self._conversation.key.channel].busy
+        if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation):
+            self._say(
+                event, "Too many messages wait here already, so this one was not taken. Please send it again later."
+            )
+
+    def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
+        call = Call(
+            self._connection,
+            self._conversation,
+            event,
+            argument,
+            self._rules.assistant_id,
+            self._now,
+            self._effects,
+        )
+        self._say(event, command.run(call))
+
+    def _press(self, press: ChoiceSelected) -> None:
+        record = clarifications.find(self._connection, press.token)
+        if record is not None and answers.has_expired(record, self._now):
+            answers.settle(self._connection, record, ClarificationState.EXPIRED, self._now, self._effects)
+            record = clarifications.find(self._connection, press.token)
+        conversation = self._conversation
+        problem = answers.objection(record, press, conversation.chat_kind, conversation.thread_id)
+        if problem is not None or record is None:
+            self._effects.press = (press, PressVerdict(accepted=False, text=problem or answers.GONE))
+        else:
+            self._effects.press = (press, answers.answer_by_press(self._turn(), record, press))
+
+    def _stop(self, event: StopRequested) -> None:
+        thread_id = self._conversation.thread_id
+        open_runs = runs.open_on(self._connection, thread_id) if thread_id else ()
+        meant = [run for run in open_runs if event.run_id in {None, run.run_id}]
+        self._effects.to_stop |= stop_all(self._connection, meant, CancelAction.INTERRUPT, now=self._now)
+        if thread_id:
+            self._effects.threads_changed.add(thread_id)
+        verdict = (
+            PressVerdict(accepted=True, text="Stopped.")
+            if meant
+            else PressVerdict(accepted=False, text="This has ended already.")
+        )
+        self._effects.press = (event, verdict)
+
+    def _turn(self) -> Turn:
+        thread_id = conversations.with_thread(
+            self._connection, self._conversation, self._rules.assistant_id, now=self._now
+        )
+        conversation = conversations.pointed_at(self._conversation, thread_id)
+        return Turn(
+            self._connection, conversation, thread_id, self._rules.assistant_id, self._events, self._now, self._effects
+        )
+
+    def _say(self, event: MessageReceived, text: str) -> None:
+        """Answer on behalf of the house."""
+        delivery = NewDelivery(
+            id=f"event-{self._events[0].id}",
+            conversation=self._conversation.key,
+            chat_kind=self._conversation.chat_kind,
+            reply_to=event.message_id,
+            body=Reply((Text("answer", text),), ReplyPhase.FINAL),
+        )
+        self._effects.deliveries_stored |= deliveries.insert(self._connection, delivery, now=self._now)
+
+    def _settle(self, state: EventState) -> None:
+        """What no branch has settled is done."""
+        left = [stored.id for stored in self._events if not inbox.is_settled(self._connection, stored.id)]
+        if left:
+            inbox.settle(self._connection, left, state, now=self._now)

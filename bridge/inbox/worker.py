@@ -1,0 +1,147 @@
+"""Has events decided: conversations side by side, each in order."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+
+from bridge.clock import Clock
+from bridge.dispatch.decision import Effects
+from bridge.dispatch.dispatcher import Dispatcher, NotYet
+from bridge.errors import BridgeError
+from bridge.persistence import inbox
+from bridge.persistence.database import Database
+from bridge.runs.queue import RunQueue
+from bridge.signals import Signals, Watch
+from channels.contract import (
+    Channel,
+    ChannelError,
+    ChoiceSelected,
+    ConversationKey,
+    PressVerdict,
+    StopRequested,
+    SupportsPressAnswer,
+)
+
+logger = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 5.0  # how soon something another process stored, or a postponed event, is noticed
+_LANES = 64
+_ATTEMPTS = 5
+_PRESS_SECONDS = 10.0
+_LINGER_SECONDS = 0.05
+
+
+class InboxWorker:
+    """One lane a conversation, as long as it has something to decide."""
+
+    def __init__(
+        self,
+        database: Database,
+        dispatcher: Dispatcher,
+        channels: Mapping[str, Channel],
+        queue: RunQueue,
+        signals: Signals,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._dispatcher = dispatcher
+        self._channels = channels
+        self._queue = queue
+        self._signals = signals
+        self._clock = clock
+        self._lanes: dict[str, asyncio.Task[None]] = {}
+        self._room = asyncio.Semaphore(_LANES)
+        self._looking: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin with what is stored already."""
+        self._looking = asyncio.create_task(self._look_forever(), name="inbox-worker")
+
+    async def stop(self) -> None:
+        """Decide nothing more; what is stored stays."""
+        tasks = [*self._lanes.values(), *([self._looking] if self._looking else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def wake(self, conversation: ConversationKey) -> None:
+        """Something was stored for this conversation."""
+        self._open_lane(str(conversation))
+
+    async def _look_forever(self) -> None:
+        with self._signals.watch("inbox") as watch:
+            while True:
+                try:
+                    for conversation in await self._database.read(inbox.open_conversations):
+                        self._open_lane(conversation)
+                except Exception:  # the database may be away for a while; the events are safe in it
+                    logger.exception("the inbox could not be read")
+                await watch.wait(_LOOK_SECONDS)
+
+    def _open_lane(self, conversation: str) -> None:
+        if conversation in self._lanes:
+            self._signals.notify(f"inbox:{conversation}")
+        else:
+            self._lanes[conversation] = asyncio.create_task(self._lane(conversation), name=f"lane-{conversation}")
+
+    async def _lane(self, conversation: str) -> None:
+        try:
+            with self._signals.watch(f"inbox:{conversation}") as watch:
+                while await self._step(ConversationKey.parse(conversation), watch):
+                    pass
+        finally:
+            del self._lanes[conversation]  # at once, so that whoever wakes this conversation now opens a new lane
+
+    async def _step(self, key: ConversationKey, watch: Watch) -> bool:
+        """Decide one event, or wait for the next to be due; False when there is none."""
+        async with self._room:
+            decision = await self._decide(key)
+        if decision is None:
+            return False
+        if isinstance(decision, NotYet):
+            await watch.wait(max(0.0, (decision.until - self._clock()).total_seconds()))
+            return True
+        await self._carry_out(decision)
+        return decision.again or await watch.wait(_LINGER_SECONDS)
+
+    async def _decide(self, key: ConversationKey) -> Effects | NotYet | None:
+        try:
+            return await self._dispatcher.decide_next(key)
+        except Exception as error:  # noqa: BLE001 — the edge of a decision: nothing was committed; it is tried again, then buried
+            return await self._postpone(key, error)
+
+    async def _postpone(self, key: ConversationKey, error: Exception) -> NotYet | None:
+        events = await self._database.read(lambda connection: inbox.undecided(connection, key, limit=1))
+        if not events:
+            return None
+        event = events[0]
+        retryable = not isinstance(error, BridgeError) or error.retryable
+        bury = not retryable or event.attempts + 1 >= _ATTEMPTS
+        logger.error("event %d could not be decided%s", event.id, "; it is buried" if bury else "", exc_info=error)
+        until = self._clock() + timedelta(seconds=2**event.attempts)
+        await self._database.write(
+            lambda connection: inbox.postpone(connection, event.id, until=until, error=repr(error)[:500], bury=bury)
+        )
+        return NotYet(until)
+
+    async def _carry_out(self, effects: Effects) -> None:
+        for run_id, action in effects.to_stop.items():
+            self._queue.interrupt(run_id, action)
+        for thread_id in effects.threads_changed:
+            self._signals.notify(f"thread:{thread_id}")
+        if effects.runs_stored or effects.threads_changed:
+            self._queue.wake()
+        if effects.deliveries_stored:
+            self._signals.notify("deliveries")
+        if effects.press is not None:
+            await self._answer_press(*effects.press)
+
+    async def _answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+        channel = self._channels.get(press.conversation.channel)
+        if isinstance(channel, SupportsPressAnswer):
+            try:
+                async with asyncio.timeout(_PRESS_SECONDS):
+                    await channel.answer_press(press, verdict)
+            except (ChannelError, TimeoutError) as error:
+                logger.info("a press was not answered: %s", error)
