@@ -66,6 +66,13 @@ Asked for: {question}
 This file was written by the demo model with `write_file` and handed over with `present_files`.
 """
 
+PICTURE: Final = """\
+`{name}` has arrived. A real model that knows pictures would look at it; the demo model cannot. \
+Try a CSV or a text file.
+"""
+
+PICTURE_SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
+
 REPORT_PATH: Final = "/mnt/user-data/outputs/demo-report.md"
 
 
@@ -102,6 +109,10 @@ def _failed(turn: Turn) -> bool:
 
 def _explain_failure(turn: Turn) -> Step:
     return Step(f"A tool could not do what I asked:\n\n{_fenced(turn.last_text)}\n\nThat is where I stop.")
+
+
+def _brings_a_picture(turn: Turn) -> bool:
+    return bool(turn.files) and PurePosixPath(turn.files[0]).suffix.lower() in PICTURE_SUFFIXES
 
 
 def _ask(_: Turn) -> Step:
@@ -146,6 +157,7 @@ RULES: Final = (
     Rule(when=lambda turn: turn.stands_after("write_file"), then=_present, needs="present_files"),
     Rule(when=lambda turn: turn.stands_after("write_file"), then=lambda _: Step(CLOSING)),
     Rule(when=lambda turn: turn.stands_after("read_file"), then=_tell_what_was_read),
+    Rule(when=_brings_a_picture, then=lambda turn: Step(PICTURE.format(name=PurePosixPath(turn.files[0]).name))),
     Rule(when=lambda turn: bool(turn.files), then=_read_upload, needs="read_file"),
     Rule(when=lambda turn: turn.answers_clarification, then=_write, needs="write_file"),
     Rule(when=lambda turn: turn.mentions("write", "save", "file"), then=_write, needs="write_file"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
@@ -67,9 +67,10 @@ def read_turn(messages: Sequence[BaseMessage], tools: Collection[str]) -> Turn:
     )
 
 
-def _files(question: BaseMessage) -> Iterator[str]:
-    for file in question.additional_kwargs.get(FILES) or ():
-        if isinstance(file, dict) and isinstance(file.get("path"), str):
-            yield file["path"]
-    for block in _UPLOADS_BLOCK.findall(str(question.text)):
-        yield from _UPLOAD_PATH.findall(block)
+def _files(question: BaseMessage) -> list[str]:
+    """Take the paths from the message's own list; from the block in its text, where a name may hold no space, if not."""
+    listed = question.additional_kwargs.get(FILES) or ()
+    paths = [file["path"] for file in listed if isinstance(file, dict) and isinstance(file.get("path"), str)]
+    return paths or [
+        path for block in _UPLOADS_BLOCK.findall(str(question.text)) for path in _UPLOAD_PATH.findall(block)
+    ]

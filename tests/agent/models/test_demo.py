@@ -116,6 +116,20 @@ async def test_an_upload_named_in_the_block_is_read(chat: Chat) -> None:
     assert "````\none\n```\nthree\n````" in turn[-1].content
 
 
+async def test_several_files_are_all_named_and_none_is_made_up(chat: Chat) -> None:
+    chat.paths.uploads(THREAD).joinpath("a b.txt").write_text("one\n")
+    files = [{"path": "/mnt/user-data/uploads/a b.txt"}, {"path": "/mnt/user-data/uploads/c.txt"}]
+    block = "<current_uploads>\n- /mnt/user-data/uploads/a b.txt\n- /mnt/user-data/uploads/c.txt\n</current_uploads>"
+    turn = await chat.say(block, files=files)
+    assert turn[-1].content.endswith("these came too:\n\n- `c.txt`\n")
+
+
+async def test_a_picture_is_acknowledged_honestly(chat: Chat) -> None:
+    [answer] = await chat.say("what is on it?", files=[{"path": "/mnt/user-data/uploads/a.PNG"}])
+    assert "`a.PNG` has arrived" in answer.content
+    assert "cannot" in answer.content
+
+
 async def test_a_file_cut_by_the_read_limit_is_called_at_least_so_long(chat: Chat) -> None:
     chat.paths.uploads(THREAD).joinpath("long.csv").write_text("a,b\n" + "1,2\n" * 20_000)
     turn = await chat.say("", files=[{"path": "/mnt/user-data/uploads/long.csv"}])

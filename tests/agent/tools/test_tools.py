@@ -16,6 +16,7 @@ from agent.context import RunContext
 from agent.errors import PathOutside, ToolFailed
 from agent.paths import ThreadPaths
 from agent.sandbox import SandboxConfig, open_sandbox_provider
+from agent.state import ThreadState
 from agent.tools import build_tools
 
 THREAD = "thread-1"
@@ -43,7 +44,8 @@ def tools(paths: ThreadPaths) -> list[BaseTool]:
 
 async def state_after(tools: list[BaseTool], name: str, thread_id: str = THREAD, **args: Any) -> dict[str, Any]:
     call = AIMessage("", tool_calls=[{"name": name, "args": args, "id": "call-1"}])
-    agent = create_agent(Scripted(messages=iter([call, AIMessage("done")])), tools=tools, context_schema=RunContext)
+    model = Scripted(messages=iter([call, AIMessage("done")]))
+    agent = create_agent(model, tools=tools, state_schema=ThreadState, context_schema=RunContext)
     return await agent.ainvoke({"messages": [("user", "go")]}, context=RunContext(thread_id, "run-1"))
 
 
@@ -96,7 +98,9 @@ async def test_long_texts_and_listings_say_how_to_go_on(tools: list[BaseTool]) -
 async def test_files_are_presented_once_and_kept_in_order(tools: list[BaseTool]) -> None:
     for name in ("b.md", "a.md"):
         await result(tools, "write_file", path=f"{OUT}/{name}", content="x")
-    message = await result(tools, "present_files", filepaths=[f"{OUT}/b.md", f"{OUT}/a.md", f"{OUT}/./b.md"])
+    state = await state_after(tools, "present_files", filepaths=[f"{OUT}/b.md", f"{OUT}/a.md", f"{OUT}/./b.md"])
+    [message] = [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert state["artifacts"] == [f"{OUT}/b.md", f"{OUT}/a.md"]
     assert message.artifact == {"presented_files": [f"{OUT}/b.md", f"{OUT}/a.md"]}
     assert message.name == "present_files"
     assert message.status == "success"
