@@ -43,7 +43,7 @@ class WebChannel:
     Building it reads the page's files (blocking).
     """
 
-    def __init__(self, section: WebConfig, *, state_dir: Path) -> None:
+    def __init__(self, section: WebConfig, *, state_dir: Path, keep_alive_seconds: float = 15) -> None:
         self._section = section
         self._secret_path = state_dir / "web-secret"
         self._guard = Guard()
@@ -51,7 +51,7 @@ class WebChannel:
         self._parts = (
             Page(self._guard, load_assets()),
             Conversations(self._guard, self._live),
-            Events(self._guard, self._live),
+            Events(self._guard, self._live, keep_alive_seconds=keep_alive_seconds),
             Files(self._guard),
         )
 

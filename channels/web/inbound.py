@@ -35,7 +35,7 @@ class PostedConversation(BaseModel):
 
 
 class _Posted(BaseModel):
-    """What everything a person does says. The page makes `client_id` once for each thing a person does and repeats it when it tries again."""
+    """What a person did. The page makes `client_id` once for each thing done, and repeats it when it tries again."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

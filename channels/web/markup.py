@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any
+from urllib.parse import unquote
 
 import nh3
 from markdown_it import MarkdownIt
@@ -50,7 +51,7 @@ def _thread_links(file_url: FileUrl | None) -> Callable[[str], str | None]:
     def rewrite(url: str) -> str | None:
         if file_url is None or not url.startswith("/") or url.startswith("//"):
             return None
-        return file_url(url)
+        return file_url(unquote(url))
 
     return rewrite
 

@@ -71,18 +71,19 @@ def timeline(
 ) -> list[Json]:
     """All there is to see, in order: what a run answers stands below the last message it answers."""
     items = _newest_of_each(entries, live, conversation)
-    first_seen: dict[str, int] = {}
-    for position, item in enumerate(items):
-        first_seen.setdefault(item["run_id"] or f"item {position}", position)
     messages = {item["message_id"]: item for item in items if item["kind"] == "message"}
-    return [item for _, item in sorted(enumerate(items), key=lambda pair: _place(pair, first_seen, messages))]
+    groups: dict[str, list[Json]] = {}
+    for item in items:
+        groups.setdefault(_group(item, messages), []).append(item)
+    return [item for group in groups.values() for item in sorted(group, key=lambda item: item["kind"] == "reply")]
 
 
-def _place(pair: tuple[int, Json], first_seen: dict[str, int], messages: dict[str, Json]) -> tuple[int, int, int]:
-    position, item = pair
+def _group(item: Json, messages: dict[str, Json]) -> str:
+    """What belongs together: the messages of a run and what answers them."""
     asked = messages.get(item.get("reply_to") or "")
-    run = item["run_id"] or (asked and asked["run_id"]) or f"item {position}"
-    return first_seen.get(run, position), int(item["kind"] == "reply"), position
+    if asked is not None:
+        return _group(asked, messages)
+    return str(item["run_id"] or item.get("message_id") or item["reply_id"])
 
 
 def _newest_of_each(

@@ -4,6 +4,8 @@ import { fragment, h, icon, newId } from "./elements.js";
 
 const CLOSED_WORDS = { expired: "This question has expired.", withdrawn: "This question is no longer asked." };
 
+const SIGNS = { "❓": "question", "🤔": "question", "🔀": "branch", "⚠️": "warning", "💡": "bulb" };
+
 export function clarificationView(actions) {
   const node = h("section", { class: "question" });
   const update = (question) => {
@@ -16,7 +18,12 @@ export function clarificationView(actions) {
 function head(question) {
   const words = h("div", { class: "question-words" }, fragment(question.question_html));
   if (question.context_html) words.append(h("div", { class: "question-context" }, fragment(question.context_html)));
-  return h("div", { class: "question-head" }, h("span", { class: "question-icon", "aria-hidden": "true" }, question.icon), words);
+  return h("div", { class: "question-head" }, sign(question.icon), words);
+}
+
+/** The usual signs as drawings of ours: not every machine has an emoji font. */
+function sign(emoji) {
+  return h("span", { class: "question-icon", "aria-hidden": "true" }, SIGNS[emoji] ? icon(SIGNS[emoji]) : emoji);
 }
 
 function body(question, actions) {

@@ -17,6 +17,8 @@ const ICONS = {
   down: '<path d="M12 5v14M6 13l6 6 6-6"/>',
   chevron: '<path d="m9 6 6 6-6 6"/>',
   question: '<circle cx="12" cy="12" r="9"/><path d="M9.5 9.500a2.5 2.5 0 1 1 3.7 2.200c-.8.5-1.2 1-1.2 1.800M12 16.500v.1"/>',
+  branch: '<circle cx="6" cy="6" r="2.2"/><circle cx="6" cy="18" r="2.2"/><circle cx="18" cy="8" r="2.2"/><path d="M6 8.2v7.6M18 10.2c0 4-6 3-11.5 6"/>',
+  bulb: '<path d="M9 17.500h6M10 21h4M8.5 14.500a6 6 0 1 1 7 0c-.6.5-.8 1.2-.8 2H9.300c0-.8-.2-1.5-.8-2Z"/>',
   pencil: '<path d="m4 20 .9-4L16 4.900a2.1 2.1 0 0 1 3 3L7.9 19.100Z"/>',
   table: '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M3.5 10h17M9.5 5v14"/>',
 };

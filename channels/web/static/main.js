@@ -75,15 +75,17 @@ class App {
   open(id) {
     this.leave();
     this.current = id;
-    this.isCreated = true;
+    this.isCreated = !this.outbox.of(id).some((message) => message.is_first);
     if (location.hash.slice(1) !== id) history.pushState(null, "", `#${id}`);
     this.composer.open(id);
     this.sidebar.mark(id);
     for (const message of this.outbox.of(id)) this.timeline.applyMessage(message);
     this.scrolling.toEnd();
     this.redraw();
-    this.listen();
-    this.refetch();
+    if (this.isCreated) {
+      this.listen();
+      this.refetch();
+    }
     this.composer.focus();
   }
 

@@ -21,7 +21,8 @@ export class ReplyView {
     const parts = withWaiting(reply, grouped(reply.parts));
     const keep = new Set();
     parts.forEach((part, index) => {
-      const key = keyOf(part, index);
+      const name = keyOf(part, index);
+      const key = keep.has(name) ? `${name} ${index}` : name;
       keep.add(key);
       this.place(this.view(key, part), index);
     });
@@ -123,14 +124,19 @@ function decorated(block) {
   if (block.tagName === "TABLE") return h("div", { class: "table-frame", tabindex: "0" }, block);
   if (block.tagName !== "PRE") return block;
   const language = block.firstElementChild?.className.replace("language-", "") ?? "";
+  block.tabIndex = 0;
+  const words = h("div", { class: "code-head" }, h("span", {}, language), navigator.clipboard ? copyButton(block) : null);
+  return h("div", { class: "code" }, words, block);
+}
+
+function copyButton(block) {
   const copy = h("button", { class: "copy", type: "button", "aria-label": "Copy the code", title: "Copy" }, icon("copy"));
   copy.addEventListener("click", () => copyText(copy, block.textContent));
-  block.tabIndex = 0;
-  return h("div", { class: "code" }, h("div", { class: "code-head" }, h("span", {}, language), copy), block);
+  return copy;
 }
 
 async function copyText(button, text) {
-  await navigator.clipboard?.writeText(text);
+  await navigator.clipboard.writeText(text);
   button.replaceChildren(icon("check"));
   setTimeout(() => button.replaceChildren(icon("copy")), 1_500);
 }

@@ -23,8 +23,10 @@ export class Sidebar {
   show(conversations, current) {
     this.conversations = conversations;
     this.current = current;
+    const focused = this.parts.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     this.parts.empty.hidden = conversations.length > 0;
     this.parts.list.replaceChildren(...conversations.map((conversation) => this.line(conversation)));
+    if (focused) this.parts.list.querySelector(`[href="${focused}"]`)?.focus();
   }
 
   /** The open conversation is another one. */
