@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import BridgeError, ConfigError, InvalidRequest
 from bridge.logs import LogLevel
 
 if TYPE_CHECKING:
@@ -171,15 +171,19 @@ def main() -> None:
     """Run the command; what goes wrong is one paragraph on stderr and an exit code: 1 failure, 2 usage or configuration."""
     try:
         app()
-    except ConfigError as error:
-        sys.exit(_complain(error, EXIT_USAGE))
-    except BridgeError as error:
-        sys.exit(_complain(error, EXIT_FAILURE))
+    except Exception as error:  # noqa: BLE001  # the program's edge: what is not an error of ours is raised again
+        sys.exit(_complain(error))
 
 
-def _complain(error: Exception, code: int) -> int:
+def _complain(error: Exception) -> int:
+    from agent.errors import AgentError, ClassNotLoaded, ModelNotConfigured
+    from channels.contract import ChannelError, ChannelNotConfigured
+
+    if not isinstance(error, BridgeError | AgentError | ChannelError):
+        raise error
     typer.echo(f"threadbridge: {error}", err=True)
-    return code
+    users_to_mend = ConfigError | InvalidRequest | ModelNotConfigured | ClassNotLoaded | ChannelNotConfigured
+    return EXIT_USAGE if isinstance(error, users_to_mend) else EXIT_FAILURE
 
 
 def _load(context: typer.Context, config: Path | None) -> "Config":

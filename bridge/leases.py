@@ -16,7 +16,7 @@ _MARGIN = 0.8  # the holder falls silent a little before others may take over
 
 
 class Lease:
-    """The right to act for one run or delivery, valid until a moment of the machine's own clock (which goes on while a process is stopped)."""
+    """The right to act for one run or delivery, until a moment of the machine's clock (which goes on while a process is stopped)."""
 
     def __init__(self, key: str, valid_until: float) -> None:
         self.key = key

@@ -196,7 +196,6 @@ class Delivery:
             await self._pace()
             try:
                 await self._show(reply)
-                return
             except RateLimited as error:
                 if not tries_left:
                     raise
@@ -205,6 +204,8 @@ class Delivery:
                 if not tries_left or not (error.retryable or isinstance(error, OutcomeUnknown)):
                     raise
                 await asyncio.sleep(0.5 * 2 ** (_TRIES - tries_left) * random.uniform(0.5, 1.5))  # noqa: S311 — jitter
+            else:
+                return
 
     async def _show(self, reply: Reply) -> None:
         self._lease.check()

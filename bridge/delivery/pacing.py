@@ -19,7 +19,7 @@ class Pacer:
         """Wait until the chat may be updated, and take that moment."""
         pace = capabilities.pace.get(kind)
         interval = pace.interval_seconds if pace else 0.0
-        while (wait := self._next.get(_chat(key), 0.0) - time.monotonic()) > 0:
+        while (wait := self._next.get(_chat(key), 0.0) - time.monotonic()) > 0:  # noqa: ASYNC110 — it waits for a time
             await asyncio.sleep(wait)
         self._set(key, time.monotonic() + interval)
 

@@ -138,7 +138,7 @@ class InboxWorker:
             await self._answer_press(*effects.press)
 
     async def _answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
-        channel = self._channels.get(press.conversation.channel)
+        channel: object = self._channels.get(press.conversation.channel)
         if isinstance(channel, SupportsPressAnswer):
             try:
                 async with asyncio.timeout(_PRESS_SECONDS):

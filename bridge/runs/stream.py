@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -187,7 +187,7 @@ class StreamHub:
             del self._live[stream.run.run_id]
         self._signals.notify(f"run:{stream.run.run_id}")
 
-    async def read(self, run_id: str, after: PartId | None = None) -> AsyncIterator[StreamPart]:
+    async def read(self, run_id: str, after: PartId | None = None) -> AsyncGenerator[StreamPart]:
         """Every part behind `after`, live until `end`. Ends without `end` when the run is over and its parts are gone."""
         cursor = after or PartId(0, 0)
         with self._signals.watch(f"run:{run_id}") as watch:

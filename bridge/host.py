@@ -1,0 +1,108 @@
+"""The house as the channels see it."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from bridge import conversations as places
+from bridge.clock import Clock
+from bridge.errors import NotFound
+from bridge.files.artifacts import Artifacts
+from bridge.files.uploads import Uploads
+from bridge.inbox.intake import Intake
+from bridge.persistence import clarifications, conversations, runs, threads, transcript
+from bridge.persistence.database import Database
+from channels.contract import (
+    Accepted,
+    ChatKind,
+    Clarification,
+    ConversationKey,
+    ConversationSummary,
+    FileRef,
+    InboundEvent,
+    OpenedFile,
+    TranscriptEntry,
+)
+
+
+class House:
+    """`ChannelHost`, over the database and the thread's files."""
+
+    def __init__(
+        self,
+        database: Database,
+        intake: Intake,
+        uploads: Uploads,
+        artifacts: Artifacts,
+        assistant_id: str,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._intake = intake
+        self._uploads = uploads
+        self._artifacts = artifacts
+        self._assistant_id = assistant_id
+        self._clock = clock
+
+    async def submit(self, event: InboundEvent) -> Accepted:
+        """See `ChannelHost.submit`."""
+        return await self._intake.submit(event)
+
+    async def clarification(self, token: str) -> Clarification | None:
+        """See `ChannelHost.clarification`."""
+        record = await self._database.read(lambda connection: clarifications.find(connection, token))
+        return record.clarification if record else None
+
+    async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
+        """See `ChannelHost.conversations`."""
+
+        def summaries(connection: Connection) -> Sequence[ConversationSummary]:
+            records = conversations.of_person(connection, channel, account, user_id)
+            return [_summary(connection, record.key, record.thread_id, record.updated_at) for record in records]
+
+        return await self._database.read(summaries)
+
+    async def open_conversation(self, key: ConversationKey, chat_kind: ChatKind, user_id: str) -> None:
+        """See `ChannelHost.open_conversation`."""
+        now = self._clock()
+
+        def ensure(connection: Connection) -> None:
+            record = conversations.ensure(connection, key, chat_kind, user_id, now=now)
+            places.with_thread(connection, record, self._assistant_id, now=now)
+
+        await self._database.write(ensure)
+
+    async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
+        """See `ChannelHost.transcript`."""
+
+        def read(connection: Connection) -> Sequence[TranscriptEntry]:
+            record = conversations.find(connection, conversation)
+            if record is None or record.thread_id is None:
+                return ()
+            return transcript.entries(connection, record.thread_id, after=after)
+
+        return await self._database.read(read)
+
+    async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
+        """See `ChannelHost.save_upload`."""
+        upload = await self._uploads.save(await self._thread(conversation), name, chunks)
+        return FileRef(ref=upload.path, name=upload.name, size_bytes=upload.size_bytes)
+
+    async def open_artifact(self, conversation: ConversationKey, path: str) -> OpenedFile:
+        """See `ChannelHost.open_artifact`."""
+        return await self._artifacts.open(await self._thread(conversation), path)
+
+    async def _thread(self, conversation: ConversationKey) -> str:
+        record = await self._database.read(lambda connection: conversations.find(connection, conversation))
+        if record is None or record.thread_id is None:
+            raise NotFound(f"there is no conversation {conversation}")
+        return record.thread_id
+
+
+def _summary(
+    connection: Connection, key: ConversationKey, thread_id: str | None, updated_at: datetime
+) -> ConversationSummary:
+    thread = threads.find(connection, thread_id) if thread_id else None
+    is_running = bool(thread_id and runs.open_on(connection, thread_id))
+    return ConversationSummary(key, (thread.title if thread else None) or "", updated_at, is_running)
