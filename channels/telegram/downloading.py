@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 from telegram import Bot
@@ -17,16 +18,14 @@ _NOT_THERE = "Telegram no longer has this file."
 
 
 async def download(bot: Bot, request: AiohttpRequest, ref: FileRef, destination: Path) -> None:
-    """Write the file to `destination`, which must not exist. Raises FileUnavailable, ChannelUnavailable, RateLimited."""
+    """Write the file to `destination`, which must not exist. Raises FileUnavailable, ChannelUnavailable, RateLimited, OSError."""
     if ref.size_bytes is not None and ref.size_bytes > DOWNLOAD_LIMIT_BYTES:
         raise FileUnavailable(f"{ref.name}: {ref.size_bytes} bytes", user_message=_TOO_LARGE)
     try:
         with translated():
             url = await _location(bot, ref)
-            async with request.download(url) as chunks:
+            async with aclosing(request.download(url)) as chunks:
                 await _write(chunks, ref, destination)
-    except FileNotFoundError as error:
-        raise FileUnavailable(f"{ref.name}: {error}", user_message=_NOT_THERE) from error
     except OutcomeUnknown as error:
         raise ChannelUnavailable(str(error)) from error
 

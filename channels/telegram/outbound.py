@@ -23,13 +23,14 @@ from channels.contract import (
     ChannelUnavailable,
     ChatGone,
     ContentRejected,
+    FileUnavailable,
     OutcomeUnknown,
     RateLimited,
 )
 from channels.telegram.ids import Address
 from channels.telegram.markup import Styled
 from channels.telegram.render import Keyboard
-from channels.telegram.request import Flooded, NotSent, ServerUnwell
+from channels.telegram.request import Flooded, NoSuchFile, NotSent, ServerUnwell
 
 _Result = TypeVar("_Result")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
@@ -167,6 +168,8 @@ def translated() -> Iterator[None]:
     """The library's errors as ours."""
     try:
         yield
+    except NoSuchFile as error:
+        raise FileUnavailable(str(error), user_message="Telegram no longer has this file.") from error
     except TelegramError as error:
         raise _channel_error(error) from error
 

@@ -1,7 +1,6 @@
 """The HTTP layer under python-telegram-bot: aiohttp instead of httpx, and no token in what is raised."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +15,7 @@ from telegram.error import NetworkError, RetryAfter, TelegramError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
 _CHUNK_BYTES = 256 * 1024
+_MOST_ERROR_BYTES = 16 * 1024
 _UPLOAD_WRITE_SECONDS = 120.0
 _HEADERS = {"User-Agent": BaseRequest.USER_AGENT}
 _JSON_HEADERS = {**_HEADERS, "Content-Type": "application/json"}
@@ -36,6 +36,12 @@ class NotSentInTime(TimedOut, NotSent):
 
 class ServerUnwell(NetworkError):
     """The Bot API server itself says that it failed (500, 503)."""
+
+    __slots__ = ()
+
+
+class NoSuchFile(TelegramError):
+    """The server has no file at that place (any more)."""
 
     __slots__ = ()
 
@@ -110,19 +116,33 @@ class AiohttpRequest(BaseRequest):
             sock_connect=_given(connect_timeout, self._connect_timeout),
             sock_read=_given(write_timeout, write_seconds) or _given(read_timeout, self._read_timeout),
         )
-        async with self._sent(method, url, timeout=timeout, **_body(request_data)) as response:
-            status, payload = response.status, await response.read()
-        return _checked(status, payload)
+        try:
+            async with self._session.request(
+                method, url, allow_redirects=False, timeout=timeout, **_body(request_data)
+            ) as response:
+                status, payload = response.status, await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            failure = _failure(error)
+        else:
+            return _checked(status, payload)
+        raise failure  # here, so that the HTTP library's error, which may show the URL, does not hang on it
 
-    @asynccontextmanager
-    async def download(self, url: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The bytes behind a URL, in chunks. Raises TelegramError; FileNotFoundError where the server has no such file."""
+    async def download(self, url: str) -> AsyncGenerator[bytes]:
+        """The bytes behind a URL, in chunks. Raises TelegramError; NoSuchFile where the server has none."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout, sock_read=self._read_timeout)
-        async with self._sent("GET", url, timeout=timeout) as response:
-            if response.status != HTTPStatus.OK:
-                _checked(response.status, b"{}")
-                raise FileNotFoundError(f"the Bot API server answered {response.status}")
-            yield response.content.iter_chunked(_CHUNK_BYTES)
+        try:
+            async with self._session.get(url, allow_redirects=False, timeout=timeout) as response:
+                if response.status == HTTPStatus.OK:
+                    async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+                        yield chunk
+                    return
+                status, payload = response.status, await response.content.read(_MOST_ERROR_BYTES)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            failure: TelegramError = _failure(error)
+        else:
+            _checked(status, payload)
+            failure = NoSuchFile(f"the Bot API server answered {status}")
+        raise failure
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> JSONDict:
@@ -136,25 +156,23 @@ class AiohttpRequest(BaseRequest):
             answer["result"] = {name: posted[name] for name in ("message_id", "date", "chat")}
         return answer
 
-    @asynccontextmanager
-    async def _sent(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to a request, whose failures (also while it is read) come out as TelegramError."""
+    @property
+    def _session(self) -> aiohttp.ClientSession:
         if self._open_session is None:
             raise NotSent("the HTTP session is closed")
-        failure: NetworkError
-        try:
-            async with self._open_session.request(method, url, allow_redirects=False, **options) as response:
-                yield response
-                return
-        except aiohttp.ConnectionTimeoutError:
-            failure = NotSentInTime()
-        except aiohttp.ClientConnectorError as error:
-            failure = NotSent(f"aiohttp.{type(error).__name__}")
-        except TimeoutError:
-            failure = TimedOut()
-        except (aiohttp.ClientError, OSError) as error:
-            failure = NetworkError(f"aiohttp.{type(error).__name__}")
-        raise failure
+        return self._open_session
+
+
+def _failure(error: aiohttp.ClientError | TimeoutError) -> NetworkError:
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            return NotSentInTime()
+        case aiohttp.ClientConnectorError():
+            return NotSent(f"aiohttp.{type(error).__name__}")
+        case TimeoutError():
+            return TimedOut()
+        case _:
+            return NetworkError(f"aiohttp.{type(error).__name__}")
 
 
 def proxy_from_environment(url: str) -> str | None:
