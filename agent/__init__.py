@@ -6,6 +6,7 @@ from agent.config import AgentConfig
 from agent.context import RunContext, SteeringSource
 from agent.errors import (
     AgentError,
+    CheckpointNotStored,
     LeaseLost,
     ModelCallFailed,
     ModelNotConfigured,
@@ -24,6 +25,7 @@ __all__ = [
     "AgentError",
     "AgentRuntime",
     "AssistantInfo",
+    "CheckpointNotStored",
     "Continuation",
     "LeaseLost",
     "ModelCallFailed",

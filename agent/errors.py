@@ -7,6 +7,7 @@ AgentError
 ├── ToolFailed             a tool that could not do what it was asked
 │   └── PathOutside        a path that leaves the thread's directories
 ├── LeaseLost              a newer owner of the thread has written its fence
+├── CheckpointNotStored    the checkpoint database refused or could not be reached
 ├── StepLimitReached       a run that took all the steps it was allowed
 ├── UnknownCheckpoint      no such checkpoint in the thread, or it is pruned
 ├── UnknownAssistant       no assistant of this name
@@ -68,6 +69,13 @@ class LeaseLost(AgentError):
     """A higher fence stands for the thread: another process owns it, and this one must stop writing."""
 
     code: ClassVar[str] = "lease_lost"
+
+
+class CheckpointNotStored(AgentError):
+    """A step could not be stored; the run stopped there and can be continued from the step before."""
+
+    code: ClassVar[str] = "checkpoint_not_stored"
+    retryable: ClassVar[bool] = True
 
 
 class StepLimitReached(AgentError):

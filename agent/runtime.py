@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import StateSnapshot
 
 from agent.config import AgentConfig
-from agent.errors import LeaseLost, StepLimitReached, UnknownAssistant, UnknownCheckpoint
+from agent.errors import CheckpointNotStored, LeaseLost, StepLimitReached, UnknownAssistant, UnknownCheckpoint
 from agent.factory import AgentGraph, BuiltGraph, GraphFactory
 from agent.folding import TURN_BEGUN
 from agent.models import ModelInfo, choose_model
@@ -79,7 +79,7 @@ class AgentRuntime:
         """
         built = await self._built(request.assistant_id, request)
         await self._checkpoints.claim(request.context.thread_id, request.fence)
-        watch = _LeaseWatch()
+        watch = _WriteWatch()
         graph = self._bound(built, request.fence, watch)
         parts = graph.astream(
             _input(request),
@@ -197,8 +197,8 @@ class AgentRuntime:
         # Building imports the provider's package, which may take seconds.
         return await asyncio.to_thread(self._graphs.graph_for, request.context if request else None)
 
-    def _bound(self, built: BuiltGraph, fence: int | None = None, watch: _LeaseWatch | None = None) -> AgentGraph:
-        saver = self._checkpoints.saver(fence, watch.lost if watch else None)
+    def _bound(self, built: BuiltGraph, fence: int | None = None, watch: _WriteWatch | None = None) -> AgentGraph:
+        saver = self._checkpoints.saver(fence, watch.refused if watch else None)
         return built.graph.copy(update={"checkpointer": saver})
 
     def _config_for(self, request: RunRequest, built: BuiltGraph) -> RunnableConfig:
@@ -227,20 +227,20 @@ def _place(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", **chosen}}
 
 
-class _LeaseWatch:
-    """Ends the run at once when its lease is lost, and turns LangGraph's ends into ours.
+class _WriteWatch:
+    """Ends the run at once when one of its writes is refused, and turns LangGraph's ends into ours.
 
     LangGraph stores in the background and would notice only at the end of the run.
     """
 
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
-        self._lost: LeaseLost | None = None
+        self._refused: LeaseLost | CheckpointNotStored | None = None
 
-    def lost(self, error: LeaseLost) -> None:
+    def refused(self, error: LeaseLost | CheckpointNotStored) -> None:
         """Stop the run; called on the event loop by its saver."""
-        if self._lost is None and self._task is not None:
-            self._lost = error
+        if self._refused is None and self._task is not None:
+            self._refused = error
             self._task.cancel()
 
     async def __aenter__(self) -> None:
@@ -250,8 +250,8 @@ class _LeaseWatch:
         task, self._task = self._task, None
         if isinstance(error, asyncio.CancelledError):
             await _settle(error)
-            if self._lost is not None and task is not None and task.uncancel() == 0:
-                raise self._lost from error
+            if self._refused is not None and task is not None and task.uncancel() == 0:
+                raise self._refused from error
         if isinstance(error, GraphRecursionError):
             raise StepLimitReached(
                 "the run took every step it was allowed", user_message="I stopped here: this took too many steps."

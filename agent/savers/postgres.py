@@ -17,13 +17,15 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
+from psycopg import Error as PsycopgError
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from agent.errors import LeaseLost
+from agent.errors import CheckpointNotStored, LeaseLost
+from agent.savers.pruning import replaced_at_once, stored_place
 from agent.savers.serde import CompressedSerializer
-from agent.savers.store import OnLost
+from agent.savers.store import OnRefused
 
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
@@ -32,6 +34,8 @@ MOST_CONNECTIONS = 10
 SETUP_LOCK = 7_418_302_665_511
 """Names our advisory lock; any number nobody else uses."""
 SETUP_RETRY_SECONDS = 0.1
+STALLED_TRANSACTION_MS = 5_000
+"""A process that stalls in mid-transaction holds the fence where it is: after this long the server ends it."""
 
 CREATE_FENCES = "CREATE TABLE IF NOT EXISTS thread_fences (thread_id TEXT PRIMARY KEY, fence BIGINT NOT NULL)"
 RAISE_FENCE = """
@@ -99,15 +103,16 @@ class PostgresCheckpoints:
             min_size=1,
             max_size=MOST_CONNECTIONS,
             kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+            configure=_end_stalled_transactions,
             open=False,
         )
         async with pool:
             await _create_tables(pool)
             yield cls(pool, keep_turns)
 
-    def saver(self, fence: int | None = None, on_lost: OnLost | None = None) -> PostgresSaver:
+    def saver(self, fence: int | None = None, on_refused: OnRefused | None = None) -> PostgresSaver:
         """Give a saver for one run: the stock one holds a lock around every statement, so runs do not share it."""
-        return PostgresSaver(self, fence, on_lost)
+        return PostgresSaver(self, fence, on_refused)
 
     async def claim(self, thread_id: str, fence: int) -> None:
         """Raise the thread's fence; raises `LeaseLost` if a higher one stands."""
@@ -164,11 +169,11 @@ class PostgresCheckpoints:
 class PostgresSaver(AsyncPostgresSaver):
     """A run's saver: reads as the stock one, writes through the fence and leaves only the newest state of the run."""
 
-    def __init__(self, store: PostgresCheckpoints, fence: int | None, on_lost: OnLost | None) -> None:
+    def __init__(self, store: PostgresCheckpoints, fence: int | None, on_refused: OnRefused | None) -> None:
         super().__init__(store.pool, serde=CompressedSerializer())
         self._store = store
         self._fence = fence
-        self._on_lost = on_lost
+        self._on_refused = on_refused
 
     async def aput(
         self,
@@ -180,10 +185,13 @@ class PostgresSaver(AsyncPostgresSaver):
         """Store a checkpoint and forget, in the same transaction, the older ones of its run."""
         place = config["configurable"]
         thread_id, namespace = place["thread_id"], place["checkpoint_ns"]
+        stored = get_serializable_checkpoint_metadata(config, metadata)
+        prunes = self._store.keep_turns != "all" and stored.get("run_id") is not None
+        if prunes and replaced_at_once(stored):
+            return stored_place(config, checkpoint)
         inline, stored_apart = _split_by_size(checkpoint["channel_values"])
         versions = {channel: version for channel, version in new_versions.items() if channel in stored_apart}
         blobs = await asyncio.to_thread(self._dump_blobs, thread_id, namespace, stored_apart, versions)
-        stored = get_serializable_checkpoint_metadata(config, metadata)
         row = (
             thread_id,
             namespace,
@@ -196,17 +204,11 @@ class PostgresSaver(AsyncPostgresSaver):
             if blobs:
                 await cursor.executemany(self.UPSERT_CHECKPOINT_BLOBS_SQL, blobs)
             await cursor.execute(self.UPSERT_CHECKPOINTS_SQL, row)
-            if self._store.keep_turns != "all" and stored.get("run_id") is not None:
+            if prunes:
                 values = {"thread": thread_id, "ns": namespace, "id": checkpoint["id"], "run": stored["run_id"]}
                 statements = (FORGET_OLDER_OF_RUN, FORGET_WRITES_BEFORE, FORGET_UNUSED_BLOBS)
                 await _execute_all(connection, statements, values)
-        return {
-            "configurable": {
-                "thread_id": thread_id,
-                "checkpoint_ns": namespace,
-                "checkpoint_id": checkpoint["id"],
-            }
-        }
+        return stored_place(config, checkpoint)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -227,11 +229,14 @@ class PostgresSaver(AsyncPostgresSaver):
     @asynccontextmanager
     async def _fenced(self, thread_id: str) -> AsyncIterator[Connection]:
         try:
-            async with self._store.fenced(thread_id, self._fence) as connection:
-                yield connection
-        except LeaseLost as lost:
-            if self._on_lost is not None:
-                self._on_lost(lost)
+            try:
+                async with self._store.fenced(thread_id, self._fence) as connection:
+                    yield connection
+            except (PsycopgError, PoolTimeout) as error:
+                raise CheckpointNotStored("the checkpoint database refused a write") from error
+        except (LeaseLost, CheckpointNotStored) as refused:
+            if self._on_refused is not None:
+                self._on_refused(refused)
             raise
 
 
@@ -254,6 +259,10 @@ def _split_by_size(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
     """Part what stands in the checkpoint's row from what stands in a row of its own, as the stock saver does."""
     small = {channel: v for channel, v in values.items() if v is None or isinstance(v, str | int | float | bool)}
     return small, {channel: value for channel, value in values.items() if channel not in small}
+
+
+async def _end_stalled_transactions(connection: Connection) -> None:
+    await connection.execute(f"SET idle_in_transaction_session_timeout = {STALLED_TRANSACTION_MS}")
 
 
 async def _create_tables(pool: Pool) -> None:

@@ -20,10 +20,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from agent.errors import LeaseLost
+from agent.errors import CheckpointNotStored, LeaseLost
+from agent.savers.pruning import replaced_at_once, stored_place
 from agent.savers.serde import CompressedSerializer
 from agent.savers.sqlite_writer import BUSY_TIMEOUT_SECONDS, SqliteWriter, transaction
-from agent.savers.store import OnLost
+from agent.savers.store import OnRefused
 
 T = TypeVar("T")
 
@@ -95,9 +96,9 @@ class SqliteCheckpoints:
             await reader.execute("PRAGMA query_only=ON")
             yield cls(reader, writer, keep_turns)
 
-    def saver(self, fence: int | None = None, on_lost: OnLost | None = None) -> SqliteSaver:
-        """Give a saver for one run; `on_lost` hears at once that the lease is lost."""
-        return SqliteSaver(self, fence, on_lost)
+    def saver(self, fence: int | None = None, on_refused: OnRefused | None = None) -> SqliteSaver:
+        """Give a saver for one run."""
+        return SqliteSaver(self, fence, on_refused)
 
     async def claim(self, thread_id: str, fence: int) -> None:
         """Raise the thread's fence; raises `LeaseLost` if a higher one stands."""
@@ -166,12 +167,12 @@ class SqliteCheckpoints:
 class SqliteSaver(AsyncSqliteSaver):
     """A run's saver: reads as the stock one, writes through the fence and leaves only the newest state of the run."""
 
-    def __init__(self, store: SqliteCheckpoints, fence: int | None, on_lost: OnLost | None) -> None:
+    def __init__(self, store: SqliteCheckpoints, fence: int | None, on_refused: OnRefused | None) -> None:
         super().__init__(store.reader, serde=CompressedSerializer())
         self.is_setup = True
         self._store = store
         self._fence = fence
-        self._on_lost = on_lost
+        self._on_refused = on_refused
 
     async def aput(
         self,
@@ -192,6 +193,8 @@ class SqliteSaver(AsyncSqliteSaver):
             "run": stored.get("run_id"),
         }
         prunes = self._store.keep_turns != "all" and values["run"] is not None
+        if prunes and replaced_at_once(stored):
+            return stored_place(config, checkpoint)
 
         def job(db: sqlite3.Connection) -> None:
             kind, body = self.serde.dumps_typed(checkpoint)
@@ -203,8 +206,7 @@ class SqliteSaver(AsyncSqliteSaver):
                     db.execute(FORGET_WRITES_BEFORE, values)
 
         await self._write(job)
-        kept = {key: place[key] for key in ("thread_id", "checkpoint_ns")}
-        return {"configurable": {**kept, "checkpoint_id": checkpoint["id"]}}
+        return stored_place(config, checkpoint)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -237,10 +239,13 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return await self._store.writer.run(job)
-        except LeaseLost as lost:
-            if self._on_lost is not None:
-                self._on_lost(lost)
+            try:
+                return await self._store.writer.run(job)
+            except sqlite3.Error as error:
+                raise CheckpointNotStored("the checkpoint file refused a write") from error
+        except (LeaseLost, CheckpointNotStored) as refused:
+            if self._on_refused is not None:
+                self._on_refused(refused)
             raise
 
 

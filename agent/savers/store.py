@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agent.errors import LeaseLost
+from agent.errors import CheckpointNotStored, LeaseLost
 
-OnLost = Callable[[LeaseLost], None]
+OnRefused = Callable[[LeaseLost | CheckpointNotStored], None]
+"""Hears at once, on the event loop, that a write of a run was refused: LangGraph notices at the run's end."""
 
 
 class CheckpointStore(Protocol):
@@ -19,11 +20,8 @@ class CheckpointStore(Protocol):
     in its own transaction and raises `LeaseLost` when another one stands, or none since the thread was deleted.
     """
 
-    def saver(self, fence: int | None = None, on_lost: OnLost | None = None) -> BaseCheckpointSaver[Any]:
-        """Give a saver for one run, cheaply; `on_lost` hears at once that the lease is lost.
-
-        Without a fence nothing is compared: for reading.
-        """
+    def saver(self, fence: int | None = None, on_refused: OnRefused | None = None) -> BaseCheckpointSaver[Any]:
+        """Give a saver for one run, cheaply; without a fence nothing is compared: for reading."""
         ...
 
     async def claim(self, thread_id: str, fence: int) -> None:
