@@ -86,7 +86,7 @@ async def open_bridge(config: Config) -> AsyncIterator[Bridge]:
             lock = await asyncio.to_thread(HomeLock.take, config.home, owner)
             stack.callback(lock.release)
             former = lock.former
-        database = open_database(url, config.home)
+        database = await asyncio.to_thread(open_database, url, config.home)
         stack.push_async_callback(database.close)
         await bootstrap_schema(database.engine, backend=database.backend)
         agent = await stack.enter_async_context(AgentRuntime.open(config.agent, home=config.home, database_url=url))

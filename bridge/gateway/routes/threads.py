@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
+from bridge.errors import NotFound
 from bridge.gateway.bodies import Bodies, read_query
 from bridge.gateway.encoding import json_response
 from bridge.gateway.requests import CreateThread, History, StateAtCheckpoint, StateQuery
@@ -63,6 +64,8 @@ class ThreadRoutes:
     async def _answer_state(self, request: web.Request, checkpoint_id: str | None, *, subgraphs: bool) -> web.Response:
         thread = await self._threads.get(path_id(request, "thread_id"))
         state = await self._threads.state(thread.thread_id, checkpoint_id, subgraphs=subgraphs)
+        if checkpoint_id is not None and state.metadata is None:
+            raise NotFound(f"there is no checkpoint {checkpoint_id}")
         return json_response(state_json(thread.thread_id, state))
 
     async def _history_by_query(self, request: web.Request) -> web.Response:

@@ -1,0 +1,29 @@
+"""Starts the program; from the moment it is ready a detector makes every blocking call on its event loop raise."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from blockbuster import BlockBuster
+
+from bridge import app, cli
+from bridge.config import Config
+
+open_bridge = app.open_bridge
+
+
+@asynccontextmanager
+async def watched(config: Config) -> AsyncIterator[app.Bridge]:
+    detector = BlockBuster()
+    async with open_bridge(config) as bridge:
+        detector.activate()
+        try:
+            yield bridge
+        finally:
+            detector.deactivate()
+
+
+if __name__ == "__main__":
+    sys.argv[0] = "threadbridge"
+    app.open_bridge = watched
+    cli.main()
