@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -45,19 +46,21 @@ class Program:
         return get_client(url=self.gateway.url + prefix, **options)
 
 
-@pytest.fixture
-async def model() -> AsyncIterator[ModelSimulator]:
-    async with ModelSimulator() as simulator:
-        yield simulator
-
-
-@pytest.fixture
-async def program(tmp_path: Path, model: ModelSimulator) -> AsyncIterator[Program]:
-    async with running(tmp_path, model) as program:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def program(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Program]:
+    """One program for the tests of a module, each on threads of its own."""
+    async with ModelSimulator() as model, running(tmp_path_factory.mktemp("home"), model) as program:
         yield program
 
 
-@pytest.fixture(params=PREFIXES)
+@pytest_asyncio.fixture(loop_scope="module")
+async def model(program: Program) -> AsyncIterator[ModelSimulator]:
+    """The scripted model; a test's scripts end with the test."""
+    yield program.model
+    await program.model.clear_scripts()
+
+
+@pytest_asyncio.fixture(loop_scope="module", params=PREFIXES)
 async def client(program: Program, request: pytest.FixtureRequest) -> AsyncIterator[LangGraphClient]:
     """The SDK's client; every test runs under both prefixes."""
     async with program.client(request.param) as client:

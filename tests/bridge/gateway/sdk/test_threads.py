@@ -8,6 +8,8 @@ from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEnti
 
 from tests.simulators.model import Gate, Text
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 def says(text):
     return {"messages": [{"role": "user", "content": text}]}
@@ -28,11 +30,12 @@ async def test_a_thread_is_made_found_and_forgotten(client: LangGraphClient):
 
 
 async def test_a_thread_of_a_given_id_exists_once(client):
-    first = await client.threads.create(thread_id="my-thread", metadata={"n": 1})
-    assert first["thread_id"] == "my-thread"
+    name = f"my-{uuid.uuid4()}"
+    first = await client.threads.create(thread_id=name, metadata={"n": 1})
+    assert first["thread_id"] == name
     with pytest.raises(ConflictError):
-        await client.threads.create(thread_id="my-thread")
-    again = await client.threads.create(thread_id="my-thread", if_exists="do_nothing", metadata={"n": 2})
+        await client.threads.create(thread_id=name)
+    again = await client.threads.create(thread_id=name, if_exists="do_nothing", metadata={"n": 2})
     assert again["metadata"] == {"n": 1}
 
 
@@ -122,9 +125,10 @@ async def test_a_thread_with_an_active_run_is_busy_and_cannot_be_deleted(client,
 
 
 async def test_a_deleted_threads_id_can_be_used_anew_and_inherits_nothing(client):
-    await client.threads.create(thread_id="again")
-    await client.runs.wait("again", "lead_agent", input=says("remember me"))
-    await client.threads.delete("again")
-    await client.threads.create(thread_id="again")
-    assert (await client.threads.get_state("again"))["values"] == {}
-    assert await client.runs.list("again") == []
+    name = str(uuid.uuid4())
+    await client.threads.create(thread_id=name)
+    await client.runs.wait(name, "lead_agent", input=says("remember me"))
+    await client.threads.delete(name)
+    await client.threads.create(thread_id=name)
+    assert (await client.threads.get_state(name))["values"] == {}
+    assert await client.runs.list(name) == []
