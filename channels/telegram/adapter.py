@@ -29,6 +29,7 @@ from channels.contract import (
     StopRequested,
     TextUnit,
 )
+from channels.telegram.albums import Albums
 from channels.telegram.config import TelegramConfig
 from channels.telegram.downloading import DOWNLOAD_LIMIT_BYTES, download
 from channels.telegram.drafts import DraftBoard
@@ -71,6 +72,7 @@ class TelegramChannel:
         self._outbound = Outbound(self._bot)
         self._drafts = DraftBoard(self._outbound, self._throttle)
         self._presses = Presses(self._outbound)
+        self._albums = Albums()
         self._poller = Poller(self._connect, self._fetch, self._handle, timeout_seconds=section.poll_timeout_seconds)
         self._listening: asyncio.Task[None] | None = None
         self._host: ChannelHost | None = None
@@ -89,7 +91,7 @@ class TelegramChannel:
             text_unit=TextUnit.UTF16,
             upload_limit_bytes=UPLOAD_LIMIT_BYTES,
             download_limit_bytes=DOWNLOAD_LIMIT_BYTES,
-            pace=dict(PACE),
+            pace={ChatKind.GROUP: PACE[ChatKind.GROUP]},  # in private chats drafts come at a pace of their own
             streams=self._section.streaming,
         )
 
@@ -122,6 +124,7 @@ class TelegramChannel:
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._drafts.close_all()
         await asyncio.gather(self._request.shutdown(), self._poll_request.shutdown())
 
     def health(self) -> ChannelHealth:
@@ -134,6 +137,7 @@ class TelegramChannel:
             raise RuntimeError("the channel was not started")
         if not (reply.is_final or self._section.streaming):
             return receipt
+        target.permit()
         means = Means(self._outbound, self._throttle, self._host)
         presentation = Presentation(means, target, receipt, is_final=reply.is_final)
         rendered = render(reply)
@@ -214,7 +218,7 @@ class TelegramChannel:
         if event is None:
             await self._presses.answer_unknown(str(update.update_id))
             return
-        accepted = await self._host.submit(event)
+        accepted = await self._host.submit(self._albums.completed(event))
         await self._presses.answer_ignored(event.dedupe_key, accepted.outcome)
 
 

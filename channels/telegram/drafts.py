@@ -24,9 +24,10 @@ _MOST_RUNS = 10_000
 @dataclass(slots=True)
 class _Draft:
     content: Styled
-    can_stop: bool
+    can_stop: bool = False
     shown: Styled | None = None
     shown_at: float = 0.0
+    later: asyncio.Task[None] | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -46,37 +47,66 @@ class DraftBoard:
         return self._refusals.get(chat_id, 0) < _MOST_REFUSALS
 
     async def show(self, target: DeliveryTarget, content: Styled, run_id: str | None) -> None:
-        """Show this text as the delivery's draft, or soon, if it is too early now. Raises ChatGone, ChannelNotConfigured."""
-        draft = self._drafts.setdefault(target.delivery_id, _Draft(content, can_stop=run_id is not None))
+        """Show this text as the delivery's draft, at once or as soon as it is time. Raises ChatGone, ChannelNotConfigured."""
+        draft = self._drafts.setdefault(target.delivery_id, _Draft(content))
         draft.content, draft.can_stop = content, run_id is not None
-        _bound(self._drafts, _MOST_DRAFTS)
         if run_id is not None:
             self.runs[draft_id(target.delivery_id)] = run_id
-            _bound(self.runs, _MOST_RUNS)
-        await self._send(target, draft)
+        _bound(self._drafts, _MOST_DRAFTS)
+        _bound(self.runs, _MOST_RUNS)
+        await self._show_now_or_later(target, draft)
 
     async def refresh(self, target: DeliveryTarget) -> None:
-        """Show again what would vanish, and what could not be shown before."""
+        """Show again what would vanish."""
         draft = self._drafts.get(target.delivery_id)
-        if draft is not None:
-            await self._send(target, draft)
+        if draft is not None and self._is_due(target.delivery_id, draft):
+            await self._show_now_or_later(target, draft)
 
     async def close(self, delivery_id: str) -> None:
-        """Forget the draft once nothing of it is under way any more: the answer takes its place."""
+        """Forget the draft, for the answer takes its place; nothing of it is under way when this returns."""
         draft = self._drafts.pop(delivery_id, None)
-        if draft is not None:
-            async with draft.turn:
-                draft.content = draft.shown or draft.content
+        if draft is None:
+            return
+        async with draft.turn:
+            pass
+        if draft.later is not None:
+            draft.later.cancel()
+            await asyncio.gather(draft.later, return_exceptions=True)
+
+    async def close_all(self) -> None:
+        """Forget every draft."""
+        for delivery_id in tuple(self._drafts):
+            await self.close(delivery_id)
+
+    async def _show_now_or_later(self, target: DeliveryTarget, draft: _Draft) -> None:
+        if draft.later is not None and not draft.later.done():
+            return  # it will show the newest text
+        if self._throttle.draft_delay(Address.of(target.conversation).chat_id) > 0:
+            draft.later = asyncio.create_task(self._show_later(target, draft), name=f"draft {target.delivery_id}")
+            return
+        target.permit()
+        await self._send(target, draft)
+
+    async def _show_later(self, target: DeliveryTarget, draft: _Draft) -> None:
+        chat_id = Address.of(target.conversation).chat_id
+        try:
+            while (wait := self._throttle.draft_delay(chat_id)) > 0:
+                if wait > _REFRESH_SECONDS:
+                    return  # silenced: a refresh comes back to it
+                await asyncio.sleep(wait)
+            target.permit()
+            await self._send(target, draft)
+        except Exception as error:  # noqa: BLE001 - the edge of the task: the answer itself meets whatever this is
+            _LOGGER.debug("a draft was not shown: %s", type(error).__name__)
 
     async def _send(self, target: DeliveryTarget, draft: _Draft) -> None:
         address = Address.of(target.conversation)
         async with draft.turn:
             if not self._is_due(target.delivery_id, draft):
                 return
+            content = draft.content
+            self._throttle.draft_shown(address.chat_id)
             try:
-                await self._throttle.draft_turn(address.chat_id)
-                target.permit()
-                content = draft.content
                 await self._outbound.draft(address, draft_id(target.delivery_id), content, can_stop=draft.can_stop)
             except ChannelError as error:
                 self._note_failure(address.chat_id, error)

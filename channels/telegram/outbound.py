@@ -34,6 +34,7 @@ from channels.telegram.request import Flooded, NoSuchFile, NotSent, ServerUnwell
 
 _Result = TypeVar("_Result")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+_DRAFT_READ_SECONDS = 3.0  # the answer waits for a draft that is under way
 _GONE = ("chat not found", "user not found", "user is deactivated", "group chat was upgraded", "peer_id_invalid")
 _EDIT_TARGET_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
@@ -100,6 +101,7 @@ class Outbound:
                 entities=_entities(shown),
                 message_thread_id=address.topic,
                 api_kwargs={"can_stop": True} if can_stop else None,
+                read_timeout=_DRAFT_READ_SECONDS,
             )
 
         with _repeatable():

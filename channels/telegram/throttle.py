@@ -11,7 +11,7 @@ from channels.shared.pacing import Pacer, Urgency
 # (edits count), 30 a second over all chats. Drafts have a limit of their own, which is not published.
 PACE = {ChatKind.PRIVATE: Pace(1.0), ChatKind.GROUP: Pace(3.0, per_minute=20)}
 DRAFT_PACE = Pace(0.5)
-_LONGEST_WAIT_SECONDS = 1.5
+_LONGEST_WAIT_SECONDS = {Urgency.PREVIEW: 0.25, Urgency.CONTINUATION: 5.0, Urgency.ANSWER: 1.5}
 
 
 def _pace_of(chat: str) -> Pace:
@@ -27,12 +27,21 @@ class Throttle:
         self._drafts = Pacer(lambda _: DRAFT_PACE, overall_per_second=1_000)
 
     async def message_turn(self, chat_id: int, urgency: Urgency) -> None:
-        """Return when a message may be posted or edited. Raises RateLimited when that is not within a moment."""
-        await self._turn(self._messages, str(chat_id), urgency)
+        """Return when a message may be posted or edited. Raises RateLimited when that takes longer than it is worth."""
+        chat = str(chat_id)
+        while (wait := self._messages.delay(chat, self._clock(), urgency)) > 0:
+            if wait > _LONGEST_WAIT_SECONDS[urgency]:
+                raise RateLimited(f"chat {chat} must wait {wait:.1f} s", retry_after_seconds=wait)
+            await asyncio.sleep(wait)
+        self._messages.spend(chat, self._clock())
 
-    async def draft_turn(self, chat_id: int) -> None:
-        """Return when a draft may be shown. Raises RateLimited when that is not within a moment."""
-        await self._turn(self._drafts, str(chat_id), Urgency.PREVIEW)
+    def draft_delay(self, chat_id: int) -> float:
+        """Seconds until a draft may be shown."""
+        return self._drafts.delay(str(chat_id), self._clock(), Urgency.PREVIEW)
+
+    def draft_shown(self, chat_id: int) -> None:
+        """Count a draft that goes out now."""
+        self._drafts.spend(str(chat_id), self._clock())
 
     def message_refused(self, chat_id: int, error: RateLimited) -> None:
         """Post and edit nothing in that chat for as long as Telegram asks."""
@@ -41,10 +50,3 @@ class Throttle:
     def draft_refused(self, chat_id: int, error: RateLimited) -> None:
         """Show no draft in that chat for as long as Telegram asks."""
         self._drafts.silence(str(chat_id), self._clock() + error.retry_after_seconds)
-
-    async def _turn(self, pacer: Pacer, chat: str, urgency: Urgency) -> None:
-        while (wait := pacer.delay(chat, self._clock(), urgency)) > 0:
-            if wait > _LONGEST_WAIT_SECONDS:
-                raise RateLimited(f"chat {chat} must wait {wait:.1f} s", retry_after_seconds=wait)
-            await asyncio.sleep(wait)
-        pacer.spend(chat, self._clock())
