@@ -155,8 +155,9 @@ function stepsView() {
       h("span", { class: "step-text" }, ...(shown ? stepWords(shown) : [`${calls.length} steps`])),
       h("span", { class: "chevron" }, icon("chevron")),
     );
+    const lines = calls.length === 1 ? [] : calls;
     list.replaceChildren(
-      ...calls.map((call) => h("li", {}, stepMark(call.state), h("span", { class: "step-text" }, ...stepWords(call)))),
+      ...lines.map((call) => h("li", {}, stepMark(call.state), h("span", { class: "step-text" }, ...stepWords(call)))),
     );
   };
   return { node, update };

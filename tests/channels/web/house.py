@@ -147,8 +147,13 @@ class MemoryHouse:
         real.write_bytes(content)
 
     def note_reply(self, conversation: ConversationKey, run_id: str, reply: Reply) -> None:
+        """An answer that is given again, as after a press, takes the place of the first."""
         entries = self.said.setdefault(conversation, [])
-        entries.append(TranscriptEntry(len(entries) + 1, run_id, datetime.now(UTC), reply=reply))
+        known = next((entry for entry in entries if entry.run_id == run_id and entry.reply is not None), None)
+        if known is not None:
+            entries[known.seq - 1] = replace(known, reply=reply)
+        else:
+            entries.append(TranscriptEntry(len(entries) + 1, run_id, datetime.now(UTC), reply=reply))
 
     def _note_message(self, event: MessageReceived, run_id: str) -> None:
         entries = self.said.setdefault(event.conversation, [])

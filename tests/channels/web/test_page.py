@@ -29,8 +29,9 @@ async def test_a_forged_cookie_is_nobody(visitor: Visitor) -> None:
 
 async def test_a_person_survives_a_restart(house: MemoryHouse, visitor: Visitor, tmp_path: Path) -> None:
     conversation = await visitor.new_conversation()
+    port = visitor.server.port
     await visitor.server.close()
-    visitor.server = await open_house(house, tmp_path / "state", port=visitor.server.port)
+    visitor.server = await open_house(house, tmp_path / "state", port=port)
     try:
         assert (await visitor.get(f"/web/api/conversations/{conversation}/messages")).status == 200
     finally:
