@@ -57,14 +57,14 @@ def serve(
     """Run the bridge until it is told to stop (Ctrl-C, SIGTERM)."""
     import logging
 
-    from bridge import app as house
+    from bridge.app import run
     from bridge.logs import set_up_logging
 
     loaded = _load(context, config)
     set_up_logging(log_level, loaded.secrets())
     for warning in loaded.warnings:
         logging.getLogger("bridge.config").warning("%s", warning)
-    asyncio.run(house.run(loaded.with_only(only) if only else loaded))
+    asyncio.run(run(loaded.with_only(only) if only else loaded))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from agent.errors import AgentError
@@ -13,7 +14,7 @@ from agent.models import DEMO_MODEL, ModelConfig, build_model
 from bridge.config import Config
 from bridge.errors import DatabaseUnreachable
 from bridge.operations import database_status
-from channels.contract import ChannelError, ChannelSection
+from channels.contract import Channel, ChannelError, ChannelSection
 from channels.registry import PLUGINS
 
 
@@ -137,7 +138,7 @@ async def _channels(config: Config) -> Sequence[Finding]:
 async def _channel(name: str, section: ChannelSection, config: Config) -> Finding:
     subject = f"channel {name}"
     try:
-        adapter = await asyncio.to_thread(PLUGINS[name].build, section, state_dir=config.home)
+        adapter = await asyncio.to_thread(_build, name, section, config.home / "channels" / name)
         said = await adapter.doctor() if isinstance(adapter, SupportsDoctor) else "configured"
         await adapter.close()
     except ImportError as error:
@@ -145,3 +146,8 @@ async def _channel(name: str, section: ChannelSection, config: Config) -> Findin
     except ChannelError as error:
         return Finding(subject, Verdict.FAILED, str(error))
     return Finding(subject, Verdict.OK, said)
+
+
+def _build(name: str, section: ChannelSection, state_dir: Path) -> Channel:
+    state_dir.mkdir(parents=True, exist_ok=True)
+    return PLUGINS[name].build(section, state_dir=state_dir)
