@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from langchain_core.messages import HumanMessage
+from pydantic import BaseModel
 
 
 class SteeringSource(Protocol):
@@ -19,6 +20,15 @@ class SteeringSource(Protocol):
         A message may be given again after a crash: its id makes the repeat replace instead of add.
         """
         ...
+
+
+class RunOptions(BaseModel):
+    """The part of a run's context that a client may choose; its JSON schema tells it so."""
+
+    model_name: str | None = None
+    thinking_enabled: bool = True
+    is_plan_mode: bool = False
+    subagent_enabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

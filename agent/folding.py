@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypeVar, cast, get_type_hints
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -26,6 +26,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from langsmith import traceable
 from langsmith.utils import tracing_is_enabled
+from typing_extensions import TypedDict
 
 from agent.folded_state import FoldedState, Update
 

@@ -14,6 +14,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import StateSnapshot
 
 from agent.config import AgentConfig
+from agent.context import RunOptions
 from agent.errors import CheckpointNotStored, LeaseLost, StepLimitReached, UnknownAssistant, UnknownCheckpoint
 from agent.factory import AgentGraph, BuiltGraph, GraphFactory
 from agent.folding import TURN_BEGUN
@@ -93,8 +94,8 @@ class AgentRuntime:
             control=control,
             version="v2",
         )
-        async with watch, aclosing(cast("AsyncGenerator[StreamPart, None]", parts)) as stream:
-            async for part in stream:
+        async with aclosing(cast("AsyncGenerator[StreamPart, None]", parts)) as stream:
+            while (part := await watch.next(stream)) is not None:
                 yield part
 
     async def claim(self, thread_id: str, fence: int) -> None:
@@ -180,8 +181,8 @@ class AgentRuntime:
             "input_schema": graph.get_input_jsonschema(),
             "output_schema": graph.get_output_jsonschema(),
             "state_schema": graph.get_output_jsonschema(),
-            "config_schema": graph.get_config_jsonschema(),
-            "context_schema": graph.get_context_jsonschema(),
+            "config_schema": {"type": "object", "properties": {"recursion_limit": {"type": "integer", "minimum": 1}}},
+            "context_schema": RunOptions.model_json_schema(),
         }
 
     def _default_graph(self, assistant_id: str) -> AgentGraph:
@@ -228,34 +229,44 @@ def _place(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
 
 
 class _WriteWatch:
-    """Ends the run at once when one of its writes is refused, and turns LangGraph's ends into ours.
+    """Ends a run as soon as one of its writes is refused, and turns LangGraph's ends into ours.
 
-    LangGraph stores in the background and would notice only at the end of the run.
+    LangGraph stores in the background and would notice only at the end of the run. The reader is interrupted only
+    while it waits for the graph, never in its own work between two parts.
     """
 
     def __init__(self) -> None:
-        self._task: asyncio.Task[Any] | None = None
+        self._waiting: asyncio.Task[Any] | None = None
         self._refused: LeaseLost | CheckpointNotStored | None = None
 
     def refused(self, error: LeaseLost | CheckpointNotStored) -> None:
         """Stop the run; called on the event loop by its saver."""
-        if self._refused is None and self._task is not None:
+        if self._refused is None:
             self._refused = error
-            self._task.cancel()
+            if self._waiting is not None:
+                self._waiting.cancel()
 
-    async def __aenter__(self) -> None:
-        self._task = asyncio.current_task()
+    async def next(self, stream: AsyncIterator[StreamPart]) -> StreamPart | None:
+        """Give the next part, None at the end."""
+        if (refusal := self._refusal()) is not None:
+            raise refusal
+        self._waiting = task = asyncio.current_task()
+        try:
+            return await anext(stream, None)
+        except asyncio.CancelledError as cancelled:
+            await _settle(cancelled)
+            refusal = self._refusal()
+            if refusal is not None and task is not None and task.uncancel() == 0:
+                raise refusal from cancelled
+            raise
+        except GraphRecursionError as error:
+            told = "I stopped here: this took too many steps."
+            raise StepLimitReached("the run took every step it was allowed", user_message=told) from error
+        finally:
+            self._waiting = None
 
-    async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        task, self._task = self._task, None
-        if isinstance(error, asyncio.CancelledError):
-            await _settle(error)
-            if self._refused is not None and task is not None and task.uncancel() == 0:
-                raise self._refused from error
-        if isinstance(error, GraphRecursionError):
-            raise StepLimitReached(
-                "the run took every step it was allowed", user_message="I stopped here: this took too many steps."
-            ) from error
+    def _refusal(self) -> LeaseLost | CheckpointNotStored | None:
+        return self._refused
 
 
 async def _settle(error: asyncio.CancelledError) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
 from langchain.agents import AgentState
+from typing_extensions import TypedDict  # pydantic reads these for the schemas, and needs it before Python 3.12
 
 
 class ThreadData(TypedDict):
