@@ -1,0 +1,138 @@
+"""What a person can do on Telegram, through the real program and the real SDK."""
+
+import asyncio
+import time
+
+import pytest
+
+from tests.e2e.program import Program
+from tests.simulators.model.client import ModelSimulator
+from tests.simulators.model.script import Gate, Text, ToolCall
+from tests.simulators.telegram.client import TelegramSimulator
+from tests.simulators.telegram.views import ChatView, Upload
+
+pytestmark = pytest.mark.e2e
+
+
+def texts(view: ChatView) -> list[str]:
+    return [message.text for message in view.messages]
+
+
+async def test_a_message_streams_and_ends_whole(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await ana.send("[bench id=one n=120 tps=60 ttft=0 tool=none] hello")
+    growing = await telegram.wait_for(ana.id, lambda view: view.drafts and view.drafts[0].text, 20)
+    assert "END" not in growing.drafts[0].text
+    chat = await telegram.wait_for(ana.id, lambda view: any("END" in text for text in texts(view)), 20)
+    assert chat.messages[-1].text.startswith("one ")
+    assert len([text for text in texts(chat) if "one " in text and "END" in text and "[bench" not in text]) == 1
+    asked = chat.messages[0]
+    assert asked.reaction_of(telegram.bot_id) == "👀"
+    assert await telegram.violations() == []
+
+
+async def test_a_group_hears_an_answer_only_when_it_asks(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    group = await telegram.group(ana)
+    await telegram.set_bot(privacy_mode=False)
+    await ana.send("nobody asked the bot", chat=group)
+    await model.script(Text("hello group"), match="are you there")
+    await ana.send(f"@{telegram.bot_username} are you there", chat=group)
+    chat = await telegram.wait_for(group, lambda view: "hello group" in texts(view), 20)
+    assert len(chat.messages) == 3
+    assert await telegram.violations() == []
+
+
+async def test_a_question_is_answered_by_a_press_also_after_a_restart(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(
+        ToolCall("ask_clarification", {"question": "Which colour?", "options": ["red", "blue"]}), match="paint"
+    )
+    await model.script(Text("It is blue now."), match="blue")
+    await ana.send("paint the house")
+    chat = await telegram.wait_for(ana.id, lambda view: view.messages[-1].buttons, 20)
+    question = chat.messages[-1]
+    assert "Which colour?" in question.text
+    await program.stop()
+    await program.start()
+    press = await ana.press(question.message_id, question.callback_data("blue"))
+    chat = await telegram.wait_for(ana.id, lambda view: "It is blue now." in texts(view), 20)
+    copy = next(message for message in chat.messages if message.message_id == question.message_id)
+    assert "blue" in copy.text
+    assert not copy.buttons
+    assert await telegram.press_answers(press)
+    assert await telegram.violations() == []
+    assert await model.violations() == []
+
+
+async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(
+        ToolCall("read_file", {"path": "/mnt/user-data/uploads/sales.csv"}), match="summarise"
+    )
+    await model.script(
+        ToolCall("write_file", {"path": "/mnt/user-data/outputs/sum.txt", "content": "3 rows"}), match="summarise"
+    )
+    await model.script(ToolCall("present_files", {"filepaths": ["/mnt/user-data/outputs/sum.txt"]}), match="summarise")
+    await model.script(Text("Three rows."), match="summarise")
+    table = Upload("sales.csv", b"city,units\nOslo,3\nRome,5\nLima,8\n", mime_type="text/csv")
+    await ana.send("summarise", files=[table])
+    chat = await telegram.wait_for(
+        ana.id, lambda view: any(m.file for m in view.messages[1:]) and any("Three rows." in m.text for m in view.messages), 30
+    )
+    sent = next(message.file for message in chat.messages[1:] if message.file)
+    assert await telegram.file(sent["file_id"]) == b"3 rows"
+    requests = await model.requests()
+    assert "Oslo,3" in str(requests[1]["body"]["messages"][-1])
+    assert await telegram.violations() == []
+    assert await model.violations() == []
+
+
+async def test_stop_ends_a_run_within_a_second(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(Text("one two three four five "), Gate("never"), Text("six"), match="count")
+    await ana.send("count")
+    await telegram.wait_for(ana.id, lambda view: view.drafts and "five" in view.drafts[0].text, 20)
+    asked = time.monotonic()
+    await ana.send("/stop")
+    chat = await telegram.wait_for(
+        ana.id, lambda view: any("five" in text and "Stopped." in text for text in texts(view)), 20
+    )
+    assert time.monotonic() - asked < 5
+    assert not any("six" in text for text in texts(chat))
+    await model.script(Text("all well"), match="go on")
+    await ana.send("go on")
+    await telegram.wait_for(ana.id, lambda view: "all well" in texts(view), 20)
+    assert await model.violations() == []
+
+
+async def test_a_second_message_waits_and_is_answered_in_order(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(Text("first begun "), Gate("first"), Text("first done"), match="first")
+    await model.script(Text("second done"), match="second")
+    await ana.send("first")
+    await model.gate_reached("first", 20)
+    await ana.send("second")
+    await telegram.wait_for(
+        ana.id,
+        lambda view: any("Waiting" in text for text in texts(view)) or any("Waiting" in d.text for d in view.drafts),
+        20,
+    )
+    await model.release("first")
+    chat = await telegram.wait_for(ana.id, lambda view: "second done" in texts(view), 20)
+    answers = [text for text in texts(chat) if text in {"first begun first done", "second done"}]
+    assert answers == ["first begun first done", "second done"]
+    assert await telegram.violations() == []
+    await asyncio.sleep(0)
