@@ -24,7 +24,8 @@ def _absent_is_empty(value: object) -> object:
 
 
 def _one_is_a_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    """A query without a mode arrives as an empty one."""
+    return ([value] if value else []) if isinstance(value, str) else value
 
 
 def _without_server_owned(values: dict[str, Any]) -> dict[str, Any]:

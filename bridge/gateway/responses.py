@@ -55,8 +55,8 @@ def state_json(thread_id: str, state: StateSnapshot) -> dict[str, Any]:
     return {
         "values": visible_values(state.values),
         "next": state.next,
-        "checkpoint": _checkpoint(state.config) or {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": None},
-        "parent_checkpoint": _checkpoint(state.parent_config),
+        "checkpoint": _checkpoint(thread_id, state.config),
+        "parent_checkpoint": _checkpoint(thread_id, state.parent_config) if state.parent_config else None,
         "metadata": state.metadata or {},
         "created_at": state.created_at,
         "tasks": [_task_json(thread_id, task) for task in state.tasks],
@@ -80,12 +80,15 @@ def visible_values(values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if not str(key).startswith("__pregel_")}
 
 
-def _checkpoint(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    configurable = (config or {}).get("configurable", {})
-    if not configurable.get("checkpoint_id"):
-        return None
-    known = {"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}
-    return {"checkpoint_ns": ""} | {key: value for key, value in configurable.items() if key in known}
+def _checkpoint(thread_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The SDK's `Checkpoint`; a subgraph that has not been asked for is named by its namespace alone."""
+    place = config.get("configurable", {})
+    return {
+        "thread_id": thread_id,
+        "checkpoint_ns": place.get("checkpoint_ns", ""),
+        "checkpoint_id": place.get("checkpoint_id"),
+        "checkpoint_map": place.get("checkpoint_map"),
+    }
 
 
 def _task_json(thread_id: str, task: PregelTask) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def _task_json(thread_id: str, task: PregelTask) -> dict[str, Any]:
         "name": task.name,
         "error": None if task.error is None else str(task.error),
         "interrupts": interrupts_json(task.interrupts),
-        "checkpoint": _checkpoint(nested) if isinstance(nested, dict) else None,
+        "checkpoint": _checkpoint(thread_id, nested) if isinstance(nested, dict) else None,
         "state": state_json(thread_id, nested) if isinstance(nested, StateSnapshot) else None,
         "result": task.result,
     }

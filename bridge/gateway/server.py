@@ -67,7 +67,11 @@ class Gateway:
     async def start(self) -> None:
         """Bind and listen; raises OSError when the port is taken."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._settings.host, self._settings.port).start()
+        try:
+            await web.TCPSite(self._runner, self._settings.host, self._settings.port).start()
+        except OSError:
+            await self._runner.cleanup()
+            raise
         _log.info("the gateway listens on %s", self.url)
 
     async def stop(self) -> None:

@@ -35,6 +35,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "path_outside": HTTPStatus.FORBIDDEN,
     "lease_lost": HTTPStatus.SERVICE_UNAVAILABLE,
     "unknown_assistant": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "checkpoint_not_stored": HTTPStatus.INTERNAL_SERVER_ERROR,
     "unknown_checkpoint": HTTPStatus.NOT_FOUND,
     "step_limit_reached": HTTPStatus.INTERNAL_SERVER_ERROR,
     "stack_order": HTTPStatus.INTERNAL_SERVER_ERROR,

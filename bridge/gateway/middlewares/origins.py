@@ -17,11 +17,19 @@ async def same_origin(request: web.Request, handler: Handler) -> web.StreamRespo
     return await handler(request)
 
 
+def _authority(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
 def _is_foreign(request: web.Request) -> bool:
     origin = request.headers.get("Origin")
     if origin is not None:
-        # the scheme is not compared: behind a proxy that ends TLS it differs
-        return urlsplit(origin).netloc.lower() != request.headers.get("Host", "").lower()
+        # a proxy may end TLS and rename the host; a foreign page can add no header without a preflight we do not grant
+        own = {request.headers.get(name, "").lower() for name in ("Host", "X-Forwarded-Host")}
+        return (_authority(origin) or "null") not in own
     if request.headers.get("Sec-Fetch-Site", "none") in {"none", "same-origin"}:
         return False
     return request.headers.get("Sec-Fetch-Mode") != "navigate" or request.method != "GET"

@@ -52,8 +52,8 @@ class RunRoutes:
             web.get(runs, self._list),
             web.get(run, self._get),
             web.delete(run, self._delete),
-            web.get(f"{run}/join", self._join),
-            web.get(f"{run}/stream", self._join_stream),
+            web.get(f"{run}/join", self._join, allow_head=False),
+            web.get(f"{run}/stream", self._join_stream, allow_head=False),
             web.post(f"{run}/cancel", self._cancel),
         ]
 

@@ -186,7 +186,7 @@ async def start_house() -> AsyncIterator[StartHouse]:
         async def start(
             *, routes: list[web.RouteDef] | None = None, health: dict[str, ChannelHealth] | None = None, **settings: Any
         ) -> House:
-            house = House(GatewayConfig(port=0, **settings), routes or [], health or {})
+            house = House(GatewayConfig(**{"port": 0} | settings), routes or [], health or {})
             stack.push_async_callback(house.http.close)
             await house.gateway.start()
             stack.push_async_callback(house.gateway.stop)

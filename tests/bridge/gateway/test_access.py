@@ -160,6 +160,18 @@ async def test_our_own_page_reaches_the_api(house):
     assert (await house.request("DELETE", API, headers=headers)).status == 204
 
 
+async def test_our_own_page_reaches_the_api_through_a_proxy_that_renames_the_host(house):
+    await house.thread()
+    headers = {"Origin": "https://bridge.example", "X-Forwarded-Host": "bridge.example"}
+    assert (await house.request("DELETE", API, headers=headers)).status == 204
+
+
+@pytest.mark.parametrize("origin", ["", "null", "http://[", "file://"])
+async def test_an_origin_that_is_none_is_foreign(house, origin):
+    await house.thread()
+    assert (await house.request("DELETE", API, headers={"Origin": origin})).status == 403
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -1,5 +1,7 @@
 """What monitors, containers and clients are told about the server."""
 
+import pytest
+
 from channels.contract import ChannelHealth
 
 
@@ -30,6 +32,12 @@ async def test_clients_are_told_what_answers_them(house):
     info = await (await house.request("GET", "/api/langgraph/info")).json()
     assert info["version"]
     assert info["langgraph_py_version"]
+
+
+async def test_a_port_that_is_taken_is_said_at_the_start(start_house):
+    first = await start_house()
+    with pytest.raises(OSError, match="address already in use"):
+        await start_house(port=first.gateway.port)
 
 
 async def test_a_gateway_says_where_it_listens_and_two_can_listen_at_once(start_house):

@@ -84,6 +84,11 @@ async def test_a_method_a_route_does_not_know_is_405_and_names_those_it_knows(ho
     await detail(response)
 
 
+async def test_nobody_waits_for_the_headers_of_an_answer_that_stays_open(house):
+    for sequel in ("join", "stream"):
+        assert (await house.request("HEAD", f"/api/threads/t/runs/r/{sequel}")).status == 405
+
+
 async def test_an_unknown_path_is_404(house):
     response = await house.request("GET", "/api/nothing/here")
     assert response.status == 404

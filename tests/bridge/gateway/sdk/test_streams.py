@@ -9,6 +9,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.errors import NotFoundError
 
 from bridge.runs.records import PartId
+from tests.bridge.gateway.sdk.conftest import running
 from tests.bridge.gateway.sdk.proxy import CuttingProxy
 from tests.simulators.model import Gate, HttpError, Text, ToolCall
 
@@ -174,8 +175,8 @@ async def test_a_reader_that_leaves_cancels_its_run_where_it_asked_for_that(clie
     await model.gate_reached("left")
     await stream.aclose()
     async with asyncio.timeout(10):
-        await client.runs.join(thread_name, run_id)
-    assert (await client.runs.get(thread_name, run_id))["status"] == "interrupted"
+        while (await client.runs.get(thread_name, run_id))["status"] != "interrupted":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def test_a_remote_graph_streams_and_reads_the_state(client, model, thread_name):
@@ -184,8 +185,8 @@ async def test_a_remote_graph_streams_and_reads_the_state(client, model, thread_
     graph = RemoteGraph(AGENT, client=client)
     config = {"configurable": {"thread_id": thread_name}}
     found = Counter()
-    async for mode, _ in graph.astream(says("hello"), config, stream_mode=["values", "messages", "updates"]):
-        found[mode] += 1
+    async for part in graph.astream(says("hello"), config, stream_mode=["values", "messages", "updates"]):
+        found[part[0]] += 1
     assert set(found) == {"values", "messages", "updates"}
     values = await graph.ainvoke(says("again"), config)
     assert values["messages"][-1]["content"] == "remotely"
@@ -201,3 +202,26 @@ async def program_stream(program, thread_id, run_id):
     async with program.client() as client:
         async for part in client.runs.join_stream(thread_id, run_id):
             yield part
+
+
+@pytest.mark.filterwarnings("ignore:Reconnecting")
+async def test_a_stream_survives_a_restart_of_the_server(tmp_path, model, thread_name):
+    async with running(tmp_path, model) as before:
+        port = before.gateway.port
+        async with before.client() as client:
+            await client.threads.create(thread_id=thread_name)
+        await model.script(Text("begun", 50), Gate("restart"), Text("never"))
+        await model.script(Text("done again in full"))
+        client = before.client()
+        reading = asyncio.create_task(
+            collect(client.runs.stream(thread_name, AGENT, input=says("go"), stream_mode=["messages-tuple", "values"]))
+        )
+        await model.gate_reached("restart")
+    async with running(tmp_path, model, port), client:
+        async with asyncio.timeout(30):
+            parts = await reading
+        assert [part.data["attempt"] for part in parts if part.event == "metadata"] == [1, 2]
+        assert ids(parts) == sorted(set(ids(parts)))
+        assert parts[-1].event == "end"
+        final = [part.data for part in parts if part.event == "values"][-1]
+        assert [message["content"] for message in final["messages"]] == ["go", "done again in full"]
