@@ -73,7 +73,7 @@ class WebChannel:
         )
 
     def http_routes(self) -> Sequence[web.AbstractRouteDef]:
-        """The page and what it asks for; everything is answered with 503 before `start` and after `stop`."""
+        """The page and what it asks for; everything is answered with 503 before `start` and after `close`."""
         return [route for part in self._parts for route in part.routes()]
 
     async def start(self, host: ChannelHost) -> None:
@@ -82,16 +82,17 @@ class WebChannel:
         self._guard.open(host, Seals(secret))
 
     async def stop(self) -> None:
-        """Let nobody in any more, and end the streams so that the server can close; pages connect anew by themselves."""
-        self._guard.close()
+        """Take nothing more, and end the streams so that the server can close; what stands can be read until `close`."""
+        self._guard.refuse_posts()
         self._live.close()
 
     async def close(self) -> None:
-        """Nothing is held beyond `stop`."""
+        """Let nobody in any more."""
+        self._guard.close()
 
     def health(self) -> ChannelHealth:
         """The page works when the gateway does."""
-        return ChannelHealth(ok=self._guard.is_open, detail="" if self._guard.is_open else "not started")
+        return ChannelHealth(ok=self._guard.is_open, detail="" if self._guard.is_open else "not running")
 
     async def deliver(self, target: DeliveryTarget, reply: Reply, receipt: DeliveryReceipt) -> DeliveryReceipt:
         """Show the snapshot to whoever looks, and keep it for who comes later; it always succeeds.
@@ -100,9 +101,16 @@ class WebChannel:
         """
         parse_key(target.conversation)
         target.permit()
-        self._live.put(target.conversation, target.delivery_id, target.reply_to, reply)
         digest = sha256(reply_to_json(reply)).hexdigest()[:16]
-        return receipt.with_piece(Piece(_SLOT, PieceState.SENT, target.delivery_id, digest))
+        known = receipt.piece(_SLOT)
+        if known is None:
+            receipt = receipt.with_piece(Piece(_SLOT, PieceState.ATTEMPTING, digest=digest))
+            await target.record(receipt)
+        self._live.put(target.conversation, target.delivery_id, target.reply_to, reply)
+        receipt = receipt.with_piece(Piece(_SLOT, PieceState.SENT, target.delivery_id, digest))
+        if known is None:
+            await target.record(receipt)
+        return receipt
 
     async def download(self, ref: FileRef, destination: Path) -> None:
         """Never needed: what a person uploads here goes straight into the thread. Raises FileUnavailable."""

@@ -78,7 +78,7 @@ class Conversations:
         if question is None or not await self._is_asked_here(visit, posted.token):
             raise Refusal(404, "There is no such question.")
         if question.state is not ClarificationState.OPEN:
-            raise Refusal(409, _closed(question))
+            raise Refusal(409, render.closed_words(question))
         if problem := inbound.misfit(posted, question):
             raise Refusal(422, problem)
         return await _submit(visit, inbound.choice_selected(posted, visit.conversation, datetime.now(UTC)))
@@ -142,13 +142,3 @@ async def _part_as_it_stands(visit: ConversationVisit, part: ReplyPart) -> Reply
     if not isinstance(part, Clarification) or part.state is not ClarificationState.OPEN:
         return part
     return await visit.host.clarification(part.token) or part
-
-
-def _closed(question: Clarification) -> str:
-    match question.state:
-        case ClarificationState.EXPIRED:
-            return "This question has expired."
-        case ClarificationState.WITHDRAWN:
-            return "This question is no longer asked."
-        case _:
-            return f"This was answered already: {question.answer}" if question.answer else "This was answered already."

@@ -37,6 +37,8 @@ class Events:
         return [web.get(path, self._guard.conversation(self._stream), allow_head=False)]
 
     async def _stream(self, visit: ConversationVisit) -> web.StreamResponse:
+        if self._live.is_closed:
+            raise Refusal(503, "The bridge is stopping. Try again in a moment.")
         if self._live.follower_count >= _READER_LIMIT:
             raise Refusal(503, "Too many pages are open at once.")
         response = web.StreamResponse(

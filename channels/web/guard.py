@@ -27,6 +27,8 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_AWAY = "The bridge is starting or stopping. Try again in a moment."
+
 
 class Refusal(Exception):
     """The request is answered with `status` and a sentence for the person."""
@@ -58,25 +60,35 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Guard:
-    """Lets requests through while the channel is open, and remembers who owns what."""
+    """Lets requests through while the channel is open, and remembers who owns what.
+
+    After `refuse_posts` what stands can still be read, but nothing new is taken.
+    """
 
     def __init__(self, *, remembered: int = 10_000) -> None:
         self._inside: tuple[ChannelHost, Seals] | None = None
+        self._takes_posts = False
         self._remembered = remembered
         self._owned: OrderedDict[ConversationKey, None] = OrderedDict()
 
     def open(self, host: ChannelHost, seals: Seals) -> None:
         """Let requests through to this host."""
         self._inside = (host, seals)
+        self._takes_posts = True
+
+    def refuse_posts(self) -> None:
+        """Answer every further post with 503."""
+        self._takes_posts = False
 
     def close(self) -> None:
         """Answer every further request with 503."""
         self._inside = None
+        self._takes_posts = False
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are let through."""
-        return self._inside is not None
+        """Whether people are heard."""
+        return self._takes_posts
 
     def person_of(self, request: web.Request) -> tuple[str | None, Seals]:
         """The person of the request's cookie, if it is ours."""
@@ -108,12 +120,18 @@ class Guard:
 
     async def _admit(self, request: web.Request) -> Visit:
         host, seals = self._require_open()
-        if request.method == "POST" and CSRF_HEADER not in request.headers:
-            raise Refusal(403, f"The header {CSRF_HEADER} is missing.")
+        if request.method == "POST":
+            self._check_post(request)
         person = seals.open_person(request.cookies.get(COOKIE, ""))
         if person is None:
             raise Refusal(401, "This browser is not known here. Reload the page.")
         return Visit(request, host, seals, person)
+
+    def _check_post(self, request: web.Request) -> None:
+        if not self._takes_posts:
+            raise Refusal(503, _AWAY)
+        if CSRF_HEADER not in request.headers:
+            raise Refusal(403, f"The header {CSRF_HEADER} is missing.")
 
     async def _admit_owner(self, request: web.Request) -> ConversationVisit:
         visit = await self._admit(request)
@@ -130,7 +148,7 @@ class Guard:
 
     def _require_open(self) -> tuple[ChannelHost, Seals]:
         if self._inside is None:
-            raise Refusal(503, "The bridge is starting or stopping. Try again in a moment.")
+            raise Refusal(503, _AWAY)
         return self._inside
 
 

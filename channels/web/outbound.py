@@ -55,6 +55,11 @@ class LiveReplies:
         return Follower(self, conversation, [live for live in self.of(conversation) if live.version > after])
 
     @property
+    def is_closed(self) -> bool:
+        """Whether readers are let go at once."""
+        return self._is_closed
+
+    @property
     def follower_count(self) -> int:
         """How many readers there are."""
         return sum(len(followers) for followers in self._followers.values())

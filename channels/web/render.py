@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from channels.contract import (
     Artifact,
     Clarification,
+    ClarificationState,
     ConversationKey,
     ConversationSummary,
     FormField,
@@ -49,6 +50,19 @@ class LiveReply:
     def reply_id(self) -> str:
         """What the page knows the reply by: the same in a snapshot and in the transcript."""
         return self.reply.run_id or self.delivery_id
+
+
+def closed_words(question: Clarification) -> str:
+    """Why a question takes no answer any more; empty while it does."""
+    match question.state:
+        case ClarificationState.OPEN:
+            return ""
+        case ClarificationState.EXPIRED:
+            return "This question has expired."
+        case ClarificationState.WITHDRAWN:
+            return "This question was withdrawn."
+        case ClarificationState.ANSWERED:
+            return f"This was answered already: {question.answer}" if question.answer else "This was answered already."
 
 
 def summary(conversation: ConversationSummary) -> Json:
@@ -155,6 +169,7 @@ def _clarification(part: Clarification, viewer: str, links: Callable[[str], str]
         "options": [_option(option) for option in part.options],
         "fields": [_field(field) for field in part.fields],
         "state": part.state,
+        "closed_words": closed_words(part),
         "answer": part.answer,
         "answered_by": "You" if part.answered_by in {"", viewer} else part.answered_by,
         "expires_at": part.expires_at.isoformat() if part.expires_at else None,

@@ -2,8 +2,6 @@
 
 import { fragment, h, icon, newId } from "./elements.js";
 
-const CLOSED_WORDS = { expired: "This question has expired.", withdrawn: "This question is no longer asked." };
-
 const SIGNS = { "❓": "question", "🤔": "question", "🔀": "branch", "⚠️": "warning", "💡": "bulb" };
 
 export function clarificationView(actions) {
@@ -28,7 +26,7 @@ function sign(emoji) {
 
 function body(question, actions) {
   if (question.state === "answered") return answered(question);
-  if (question.state !== "open") return h("p", { class: "question-closed" }, CLOSED_WORDS[question.state]);
+  if (question.state !== "open") return h("p", { class: "question-closed" }, question.closed_words);
   if (question.fields.length) return form(question, actions);
   if (question.options.length) return choices(question, actions);
   return h("p", { class: "question-hint" }, "Write your answer below.");

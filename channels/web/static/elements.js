@@ -3,7 +3,7 @@
 const ICONS = {
   attach: '<path d="m20.5 11.5-8.6 8.600a5.5 5.5 0 0 1-7.8-7.800l9-9a3.7 3.7 0 0 1 5.2 5.200l-9 9a1.8 1.8 0 0 1-2.6-2.600l8.3-8.3"/>',
   send: '<path d="M12 19.500v-15M5.5 11 12 4.500l6.5 6.5"/>',
-  stop: '<rect x="7" y="7" width="10" height="10" rx="2" fill="currentColor" stroke="none"/>',
+  stop: '<rect x="5.5" y="5.5" width="13" height="13" rx="2.5" fill="currentColor" stroke="none"/>',
   plus: '<path d="M12 5v14M5 12h14"/>',
   menu: '<path d="M4 7h16M4 12h16M4 17h10"/>',
   close: '<path d="m6 6 12 12M18 6 6 18"/>',

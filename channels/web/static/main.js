@@ -214,8 +214,9 @@ class App {
 
   onSnapshot(snapshot) {
     const before = this.timeline.running.some((reply) => reply.reply_id === snapshot.reply_id);
+    const isPlaced = this.timeline.hasReply(snapshot.reply_id) || this.timeline.hasMessage(snapshot.reply_to);
     this.timeline.applySnapshot(snapshot);
-    if (snapshot.reply_to && !this.timeline.hasMessage(snapshot.reply_to)) this.refetch();
+    if (!isPlaced) this.refetch(); // it answers something said elsewhere: a press, or another window
     if (snapshot.phase === "final") {
       if (this.stopping === snapshot.run_id) this.stopping = null;
       if (before) announce(spokenText(snapshot));

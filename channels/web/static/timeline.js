@@ -1,6 +1,6 @@
 // The messages of one conversation, in order, kept in step with what the bridge says.
 
-import { h, icon } from "./elements.js";
+import { h, icon, size } from "./elements.js";
 import { ReplyView, fileCard } from "./reply.js";
 
 const STATE_WORDS = { sending: "Sending…", waiting: "Waiting for the connection…", failed: "Not sent." };
@@ -35,6 +35,10 @@ export class Timeline {
 
   hasMessage(id) {
     return this.find(messageKey(id)) !== undefined;
+  }
+
+  hasReply(id) {
+    return this.find(replyKey(id)) !== undefined;
   }
 
   /** Take over the bridge's list. What it does not know yet stays: messages on their way, and an answer that goes on. */
@@ -134,11 +138,15 @@ class MessageView {
 
 function sentFile(file) {
   if (file.url) return fileCard(file, new URL(`${file.url}&download=1`, document.baseURI).href);
-  return h("span", { class: "file-card" }, h("span", { class: "file-icon" }, icon("file")), h("span", { class: "file-words" }, h("span", { class: "file-name" }, file.name)));
+  return h("span", { class: "file-card" }, h("span", { class: "file-icon" }, icon("file")), h("span", { class: "file-words" }, h("span", { class: "file-name" }, file.name), h("span", { class: "file-size" }, size(file.size_bytes))));
 }
 
 function keyOf(data) {
-  return data.kind === "reply" ? `reply ${data.reply_id}` : messageKey(data.message_id);
+  return data.kind === "reply" ? replyKey(data.reply_id) : messageKey(data.message_id);
+}
+
+function replyKey(id) {
+  return `reply ${id}`;
 }
 
 function messageKey(id) {

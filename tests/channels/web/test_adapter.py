@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,19 @@ async def test_a_delivery_nobody_looks_at_succeeds_and_repeating_it_changes_noth
     assert first == again
     [piece] = first.pieces
     assert (piece.slot, piece.state, piece.message_id) == ("page", PieceState.SENT, "d1")
+
+
+async def test_a_delivery_is_recorded_before_and_after_it_is_first_shown_and_not_again(channel: WebChannel) -> None:
+    recorded: list[DeliveryReceipt] = []
+
+    async def record(receipt: DeliveryReceipt) -> None:
+        recorded.append(receipt)
+
+    there = replace(target(), record=record)
+    first = await channel.deliver(there, REPLY, DeliveryReceipt())
+    assert [receipt.pieces[0].state for receipt in recorded] == [PieceState.ATTEMPTING, PieceState.SENT]
+    await channel.deliver(there, Reply((Text("m", "more"),), ReplyPhase.FINAL, "r"), first)
+    assert len(recorded) == 2
 
 
 async def test_a_changed_reply_changes_the_receipt(channel: WebChannel) -> None:

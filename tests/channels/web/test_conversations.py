@@ -112,7 +112,7 @@ async def test_a_question_that_is_only_being_shown_can_be_answered(house: Memory
 
 
 @pytest.mark.parametrize(
-    ("state", "said"), [(ClarificationState.EXPIRED, "expired"), (ClarificationState.WITHDRAWN, "no longer asked")]
+    ("state", "said"), [(ClarificationState.EXPIRED, "expired"), (ClarificationState.WITHDRAWN, "withdrawn")]
 )
 async def test_a_closed_question_says_why_it_is_closed(
     house: MemoryHouse, visitor: Visitor, state: ClarificationState, said: str

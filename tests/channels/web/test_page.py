@@ -80,9 +80,13 @@ async def test_the_page_is_not_posted_to(visitor: Visitor) -> None:
     assert (await visitor.post("/")).status == 405
 
 
-async def test_after_the_stop_everything_says_that_the_bridge_is_away(visitor: Visitor, house: MemoryHouse) -> None:
+async def test_after_the_stop_one_can_read_but_not_write_and_after_the_close_neither(
+    visitor: Visitor, house: MemoryHouse
+) -> None:
     assert house.channel is not None
     await house.channel.stop()
-    assert (await visitor.get("/")).status == 503
-    assert (await visitor.get("/web/api/conversations")).status == 503
+    assert (await visitor.get("/web/api/conversations")).status == 200
     assert (await visitor.post("/web/api/conversations", {})).status == 503
+    await house.channel.close()
+    assert (await visitor.get("/web/api/conversations")).status == 503
+    assert (await visitor.get("/")).status == 503
