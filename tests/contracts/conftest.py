@@ -13,6 +13,7 @@ from tests.contracts.harness import ChannelHarness, NotOnThisPlatform
 
 HARNESSES = {
     "telegram": "tests.contracts.telegram:TelegramHarness",
+    "web": "tests.contracts.web:WebHarness",
 }
 
 
