@@ -40,3 +40,5 @@ def _load_module(name: str, use: str) -> ModuleType:
             raise ClassNotLoaded(f"{use!r}: there is no module {missing}") from error
         package = missing.partition(".")[0].replace("_", "-")
         raise ClassNotLoaded(f"{use!r} needs the package {package}: pip install {package}") from error
+    except ImportError as error:
+        raise ClassNotLoaded(f"{use!r} cannot be imported: {error}") from error

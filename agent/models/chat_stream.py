@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import aiohttp
@@ -26,9 +26,9 @@ class ChatRequest:
     """A request with everything it takes to send it."""
 
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     query: Mapping[str, str]
-    body: bytes
+    body: bytes = field(repr=False)
     model_name: str
     proxy: str | None = None
     connect_seconds: float | None = 10.0

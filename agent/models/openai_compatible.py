@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -23,7 +22,8 @@ from pydantic import Field, PrivateAttr, model_validator
 from agent.models.chat_stream import ChatRequest, stream_chunks
 from agent.models.loop_session import LoopSession
 
-_CONNECT_SECONDS = 10.0
+_CONNECT_SECONDS: Final = 10.0
+_WHOLE_ANSWER_SECONDS: Final = 3600.0
 
 
 class ChatOpenAICompatible(ChatOpenAI):
@@ -89,7 +89,7 @@ class ChatOpenAICompatible(ChatOpenAI):
         if not self._reads_itself(kwargs):
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         payload = self._streaming_payload(messages, stop, kwargs.pop("stream_usage", None), kwargs)
-        async with aclosing(self._generation_chunks(payload, math.inf)) as chunks:
+        async with aclosing(self._generation_chunks(payload, _WHOLE_ANSWER_SECONDS)) as chunks:
             return await agenerate_from_stream(chunks)
 
     def _reads_itself(self, kwargs: dict[str, Any]) -> bool:

@@ -49,7 +49,7 @@ class TextCoalescer:
         self._held = self._held or chunk
         if text:
             self._texts.append(text)
-            self.due = self.due or max(now, self._passed_at + self._window_seconds)
+            self.due = max(now, self._passed_at + self._window_seconds)
 
 
 def plain_text(chunk: Chunk) -> str | None:

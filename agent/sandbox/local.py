@@ -106,12 +106,12 @@ class LocalSandbox:
             limit = self._config.write_max_bytes
             raise ToolFailed(f"{len(added)} bytes are more than one write takes ({limit}): write in parts, with append")
         real = self._paths.resolve(self._thread_id, path)
-        with self._locks.hold(real), _told_of(path), self._replacing(real) as draft:
-            if append and real.exists():
-                self._refuse_large(path, real)
-                with real.open("rb") as current:
-                    shutil.copyfileobj(current, draft)
-            draft.write(added)
+        with self._locks.hold(real), _told_of(path):
+            current = self._regular_file(path) if real.exists() else None
+            with self._replacing(real) as draft:
+                if append and current:
+                    self._copy(path, current, draft)
+                draft.write(added)
 
     def _edit(self, path: str, old: str, new: str, replace_all: bool) -> int:
         if not old:
@@ -140,6 +140,11 @@ class LocalSandbox:
             if not stat.S_ISREG(real.stat().st_mode):
                 raise ToolFailed(f"{path} is not a file")
         return real
+
+    def _copy(self, path: str, current: Path, draft: BinaryIO) -> None:
+        self._refuse_large(path, current)
+        with current.open("rb") as file:
+            shutil.copyfileobj(file, draft)
 
     def _refuse_large(self, path: str, real: Path) -> None:
         if real.stat().st_size > self._config.file_max_bytes:

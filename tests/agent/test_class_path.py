@@ -46,3 +46,11 @@ def test_a_package_that_the_named_one_needs_is_named(tmp_path: Path, monkeypatch
     with pytest.raises(ClassNotLoaded, match="pip install provider-sdk"):
         load_class("half_installed:X", object)
     sys.modules.pop("half_installed", None)
+
+
+def test_a_package_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outdated.py").write_text("from pathlib import NothingOfTheKind\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ClassNotLoaded, match="NothingOfTheKind"):
+        load_class("outdated:X", object)
+    sys.modules.pop("outdated", None)

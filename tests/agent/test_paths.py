@@ -62,6 +62,7 @@ def test_every_file_name_goes_there_and_back(name: str) -> None:
         "/mnt/user-data/workspace2/x",
         "/mnt/user-data/workspace/../../../other/workspace/x",
         "/mnt/user-data/workspace/../uploads/x",
+        "/mnt/user-data/workspace/a/../b",
         "/mnt/user-data/../../etc/passwd",
         "/mnt/user-data/outputs/..",
         "/mnt/user-data/outputs/a\0b",
@@ -87,7 +88,21 @@ def test_links_do_not_lead_out(paths: ThreadPaths, tmp_path: Path) -> None:
     (work / "future").symlink_to(tmp_path / "not-yet")
     (work / "neighbour").symlink_to(paths.root("thread-2"))
     (work / "uploads").symlink_to(paths.uploads(THREAD))
-    for name in ("file", "dir", "dir/key", "dir/new", "chain/key", "up", "up/x", "future", "neighbour", "uploads/x"):
+    (work / "prefix").symlink_to(paths.root(THREAD) / "workspace2")
+    for name in (
+        "prefix",
+        "prefix/x",
+        "file",
+        "dir",
+        "dir/key",
+        "dir/new",
+        "chain/key",
+        "up",
+        "up/x",
+        "future",
+        "neighbour",
+        "uploads/x",
+    ):
         with pytest.raises(PathOutside):
             paths.resolve(THREAD, f"/mnt/user-data/workspace/{name}")
 

@@ -20,6 +20,7 @@ from langchain_openai import ChatOpenAI, StreamChunkTimeoutError
 from pydantic import BaseModel
 
 from agent.models import ChatOpenAICompatible
+from agent.models.chat_stream import ChatRequest
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **extra: Any) -> dict[str, Any]:
@@ -300,7 +301,7 @@ async def test_silence_between_chunks_ends_the_call_though_comments_come(server:
 
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_server(server: Any) -> None:
-    server.will_stream(*text("a"), 0.3, chunk({"content": "b"}), 0.1, STOP)
+    server.will_stream(*text("a"), 0.9, chunk({"content": "b"}), STOP)
     model = variant(server, stream_chunk_timeout=0.5)
     seen = ""
     async for piece in model.astream("hi"):
@@ -343,8 +344,9 @@ async def test_a_reader_who_stops_closes_the_connection(server: Any, lean: ChatO
     await asyncio.wait_for(server.hung_up.wait(), 2)
 
 
-async def test_the_connection_is_used_again(server: Any, lean: ChatOpenAICompatible) -> None:
-    server.will_stream(*text("Hello"), STOP)
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+async def test_the_connection_is_used_again(server: Any, lean: ChatOpenAICompatible, pause: float) -> None:
+    server.will_stream(*text("Hello"), STOP, b"data: [DONE]\n\n", pause, end="open")
     await whole(lean)
     await lean.ainvoke("hi")
     assert server.connections[0] == server.connections[1]
@@ -393,6 +395,12 @@ async def test_headers_query_and_extra_body_arrive(server: Any) -> None:
     assert request.query == {"api-version": "3"}
     assert (body["ttl"], body["temperature"], body["max_completion_tokens"], body["stream"]) == (5, 0.5, 70, True)
     await model.aclose()
+
+
+def test_a_request_does_not_show_its_key() -> None:
+    request = ChatRequest(url="u", headers={"Authorization": "Bearer sk-x"}, query={}, body=b"words", model_name="m")
+    assert "sk-x" not in repr(request)
+    assert "words" not in repr(request)
 
 
 async def test_a_proxy_is_asked_instead(server: Any) -> None:

@@ -264,6 +264,7 @@ async def test_no_error_names_the_machines_paths(sandbox: Sandbox, paths: Thread
         sandbox.read(f"{WORK}/pipe"),
         sandbox.read(f"{WORK}/{'n' * 300}"),
         sandbox.write(WORK, "x"),
+        sandbox.write(f"{WORK}/pipe", "x", append=True),
         sandbox.write(f"{WORK}/file/below", "x"),
         sandbox.write(f"{WORK}/{'n' * 300}", "x"),
         sandbox.edit(f"{WORK}/gone", "a", "b"),
