@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import BinaryIO
 
 from telegram import InputFile
 
@@ -65,10 +64,11 @@ class Presentation:
         if standing is not None and standing.state in {PieceState.SENT, PieceState.FAILED}:
             return
         try:
-            await self._upload(payload)
+            await self._upload_once_more_if_unknown(payload)
         except FileUnavailable as error:
-            line = plain(f"📎 {payload.artifact.name}: {error.user_message}")
-            await self.show_text(TextPayload(payload.slot, line))
+            await self._say_instead(payload, error.user_message or "it could not be read.")
+        except ContentRejected:
+            await self._say_instead(payload, "Telegram does not take this file.")
 
     async def withdraw_others(self, prefixes: tuple[str, ...], kept: set[str]) -> None:
         """Take back messages of slots that nothing belongs to any more."""
@@ -122,6 +122,15 @@ class Presentation:
         else:
             await self._note(replace(standing, digest=shown.digest))
 
+    async def _upload_once_more_if_unknown(self, payload: FilePayload) -> None:
+        try:
+            await self._upload(payload)
+        except OutcomeUnknown:
+            await self._upload(payload)  # in a new slot, saying so
+
+    async def _say_instead(self, payload: FilePayload, reason: str) -> None:
+        await self.show_text(TextPayload(payload.slot, plain(f"📎 {payload.artifact.name}: {reason}")))
+
     async def _upload(self, payload: FilePayload) -> None:
         opened = await self._opened(payload)
         standing = self._standing(payload.slot)
@@ -130,24 +139,20 @@ class Presentation:
             await self._note(replace(standing, state=PieceState.AMBIGUOUS))
             caption, slot = REPEAT_LINE, _next_slot(standing.slot)
         piece = Piece(slot, PieceState.ATTEMPTING, digest=payload.slot)
-        handle = await asyncio.to_thread(opened.path.open, "rb")
-        try:
-            await self._post_file(piece, payload, handle, caption)
-        finally:
-            await asyncio.to_thread(handle.close)
 
-    async def _post_file(self, piece: Piece, payload: FilePayload, handle: BinaryIO, caption: str | None) -> None:
-        def attempt(*, as_photo: bool) -> Callable[[], Awaitable[int]]:
-            file = InputFile(handle, filename=payload.artifact.name, read_file_handle=False)
-            return lambda: self._means.outbound.upload(self._address, file, as_photo=as_photo, caption=caption)
+        async def attempt(*, as_photo: bool) -> int:
+            with _unreadable():
+                handle = await asyncio.to_thread(opened.path.open, "rb")
+            try:
+                file = InputFile(handle, filename=payload.artifact.name, read_file_handle=False)
+                return await self._means.outbound.upload(self._address, file, as_photo=as_photo, caption=caption)
+            finally:
+                await asyncio.to_thread(handle.close)
 
         try:
-            await self._post(piece, attempt(as_photo=payload.as_photo))
+            await self._post(piece, lambda: attempt(as_photo=payload.as_photo))
         except PhotoRefused:
-            await asyncio.to_thread(handle.seek, 0)
-            await self._post(piece, attempt(as_photo=False))
-        except ContentRejected as error:
-            raise FileUnavailable(str(error), user_message="Telegram does not take this file.") from error
+            await self._post(piece, lambda: attempt(as_photo=False))
 
     async def _opened(self, payload: FilePayload) -> OpenedFile:
         artifact = payload.artifact
@@ -214,6 +219,15 @@ class Presentation:
     async def _forget(self, slot: str) -> None:
         self.receipt = DeliveryReceipt(tuple(piece for piece in self.receipt.pieces if piece.slot != slot))
         await self._target.record(self.receipt)
+
+
+@contextmanager
+def _unreadable() -> Iterator[None]:
+    """A file that vanished since it was looked up."""
+    try:
+        yield
+    except OSError as error:
+        raise FileUnavailable(str(error), user_message="the file is not there any more.") from error
 
 
 def _base(slot: str) -> str:

@@ -192,7 +192,7 @@ def _body(request_data: RequestData | None) -> dict[str, Any]:
         return {"headers": _HEADERS}
     if not request_data.contains_files:
         return {"headers": _JSON_HEADERS, "data": orjson.dumps(request_data.parameters)}
-    form = aiohttp.FormData(request_data.json_parameters)
+    form = aiohttp.FormData(request_data.json_parameters, quote_fields=False)  # Telegram shows a quoted name as it is
     for name, (filename, content, mime_type) in request_data.multipart_data.items():
         form.add_field(name, content, filename=filename, content_type=mime_type)
     return {"headers": _HEADERS, "data": form}

@@ -1,0 +1,80 @@
+"""Answers stay where they were asked for."""
+
+import pytest
+
+from channels.contract import Addressed, MessageEdited, MessageReceived
+from tests.channels.telegram.turns import MENTION, asked, final, posted, texts, working
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_answers_stay_in_their_topic(telegram, channel, host, ana) -> None:
+    forum = await telegram.group(ana, forum=True)
+    topic = await ana.create_topic("Plans", chat=forum)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=forum, topic=topic)
+    assert turn.event.conversation.topic == str(topic)
+    await turn.show(working("half"))
+    await channel.show_activity(turn.target)
+    await turn.show(final("whole"))
+    (message,) = await posted(telegram, forum)
+    assert (message.text, message.topic) == ("whole", topic)
+
+
+async def test_the_general_topic_has_no_id(telegram, channel, host, ana) -> None:
+    forum = await telegram.group(ana, forum=True)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=forum)
+    assert turn.event.conversation.topic == ""
+    await turn.show(final("whole"))
+    assert await texts(telegram, forum) == ["whole"]
+
+
+async def test_private_topics_are_conversations_of_their_own(telegram, channel, host, ana) -> None:
+    await telegram.set_bot(topics_in_private=True)
+    topic = await ana.create_topic("Trip")
+    turn = await asked(channel, host, ana, topic=topic)
+    assert turn.event.conversation.topic == str(topic)
+    await turn.show(working("half"))
+    assert (await telegram.chat(ana.id)).drafts[0].topic == topic
+    await turn.show(final("whole"))
+    assert [message.topic for message in await posted(telegram, ana.id)] == [topic]
+    await telegram.set_bot(topics_in_private=False)
+
+
+async def test_a_plain_supergroup_is_one_conversation_whatever_is_replied_to(telegram, channel, host, ana) -> None:
+    group = await telegram.group(ana)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=group)
+    await turn.show(final("answer"))
+    (answer,) = await posted(telegram, group)
+    reply = await asked(channel, host, ana, "and then?", chat=group, reply_to=answer.message_id)
+    assert isinstance(reply.event, MessageReceived)
+    assert (reply.event.addressed, reply.event.conversation) == (Addressed.REPLY, turn.event.conversation)
+    assert reply.event.reply_to == str(answer.message_id)
+    await reply.show(final("this"))
+    assert await texts(telegram, group) == ["answer", "this"]
+
+
+async def test_a_reply_to_a_message_that_is_gone_is_sent_without_it(telegram, channel, host, ana) -> None:
+    group = await telegram.group(ana)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=group)
+    await ana.delete(turn.message_id, chat=group)
+    await turn.show(final("still here"))
+    assert await texts(telegram, group) == ["still here"]
+
+
+async def test_an_edit_of_the_person_is_told(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana, "helo")
+    await ana.edit(turn.message_id, "hello")
+    edited = (await host.wait_for(2))[-1]
+    assert isinstance(edited, MessageEdited)
+    assert (edited.message_id, edited.text) == (str(turn.message_id), "hello")
+
+
+async def test_sixteen_chats_at_once_all_get_their_answer(telegram, channel, host) -> None:
+    people = [await telegram.person(f"P{number}") for number in range(16)]
+    turns = [await asked(channel, host, person) for person in people]
+    for turn in turns:
+        await turn.show(working("half"))
+    for turn in turns:
+        await turn.show_at_last(final(f"answer for {turn.chat}"))
+    for person in people:
+        assert await texts(telegram, person.id) == [f"answer for {person.id}"]
