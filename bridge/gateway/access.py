@@ -19,7 +19,7 @@ class AccessToken:
 
     def matches(self, candidate: str) -> bool:
         """Whether it is the token."""
-        return hmac.compare_digest(candidate.strip().encode(), self._token)
+        return hmac.compare_digest(_bytes(candidate.strip()), self._token)
 
     def admits(self, request: web.Request) -> bool:
         """Whether the request carries the token (`Authorization: Bearer`, `X-Api-Key`) or a cookie made from it."""
@@ -44,7 +44,12 @@ class AccessToken:
 
     def _signed(self, cookie: str) -> bool:
         try:
-            self._signer.unsign(cookie, max_age=COOKIE_SECONDS)
+            self._signer.unsign(_bytes(cookie), max_age=COOKIE_SECONDS)
         except BadSignature:
             return False
         return True
+
+
+def _bytes(header: str) -> bytes:
+    """What the client sent: bytes that are no UTF-8 come as surrogates."""
+    return header.encode(errors="surrogateescape")

@@ -10,22 +10,38 @@ from aiohttp import web
 from bridge.errors import InvalidRequest
 from bridge.runs.jsonable import to_json
 
+_UNSUSPICIOUS_BRACKETS = 100
+_ENVELOPE_DEPTH = 50  # what stands around a body's values when they are stored and shown
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def from_json(body: bytes) -> Any:
     """Read a body; an empty one is an empty object.
 
-    Raises InvalidRequest for what is not JSON, and for a NUL character, which PostgreSQL cannot store.
+    Raises InvalidRequest for what is not JSON and for what could not be stored or sent back: a NUL character (PostgreSQL),
+    nesting beyond what orjson writes.
     """
     if not body:
         return {}
     if _NUL.search(body):
         raise InvalidRequest("the body holds a NUL character (\\u0000), which cannot be stored")
     try:
-        return orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from error
+    if body.count(b"[") + body.count(b"{") > _UNSUSPICIOUS_BRACKETS and not _can_be_written(value):
+        raise InvalidRequest("the body is nested too deeply")
+    return value
+
+
+def _can_be_written(value: Any) -> bool:
+    for _ in range(_ENVELOPE_DEPTH):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return False
+    return True
 
 
 def json_response(value: Any, *, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> web.Response:

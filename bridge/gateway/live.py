@@ -7,6 +7,8 @@ from contextlib import aclosing
 
 from aiohttp import web
 
+from bridge.errors import BridgeError
+
 _log = logging.getLogger(__name__)
 
 
@@ -48,6 +50,10 @@ class LiveResponses:
         except _ReaderGone:
             _abort(request)
             on_gone()
+        except BridgeError as error:
+            # the thread was deleted meanwhile, or the database is away: a client that comes back is told
+            _log.info("%s %s ended early: %s", request.method, request.path, error)
+            _close(request)
         except Exception:  # noqa: BLE001 - the edge of an answer whose status is sent: all that is left is to cut it off
             _log.exception("%s %s broke off", request.method, request.path)
             _close(request)

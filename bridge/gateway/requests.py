@@ -16,7 +16,8 @@ from pydantic import (
 
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunSpec, RunStatus, StreamMode
 
-_SERVER_OWNED = frozenset({"user_id", "owner_id", "thread_id", "run_id", "steering"})
+_OWNERS = frozenset({"user_id", "owner_id"})
+_SURROUNDINGS = _OWNERS | {"thread_id", "run_id", "steering"}
 
 
 def _absent_is_empty(value: object) -> object:
@@ -28,16 +29,22 @@ def _one_is_a_list(value: object) -> object:
     return ([value] if value else []) if isinstance(value, str) else value
 
 
-def _without_server_owned(values: dict[str, Any]) -> dict[str, Any]:
-    """Who asks, and where, is for the server to say; names with two underscores are LangGraph's own."""
-    return {key: value for key, value in values.items() if key not in _SERVER_OWNED and not key.startswith("__")}
+def _without_owners(values: dict[str, Any]) -> dict[str, Any]:
+    """Whose a thread or run is, is for the server to say."""
+    return {key: value for key, value in values.items() if key not in _OWNERS}
+
+
+def _without_surroundings(values: dict[str, Any]) -> dict[str, Any]:
+    """So is who asks, and where; names with two underscores are LangGraph's own."""
+    return {key: value for key, value in values.items() if key not in _SURROUNDINGS and not key.startswith("__")}
 
 
 Object = Annotated[dict[str, Any], BeforeValidator(_absent_is_empty)]
-OwnObject = Annotated[dict[str, Any], BeforeValidator(_absent_is_empty), AfterValidator(_without_server_owned)]
+Metadata = Annotated[Object, AfterValidator(_without_owners)]
+Options = Annotated[Object, AfterValidator(_without_surroundings)]
 StreamModes = Annotated[tuple[StreamMode, ...], BeforeValidator(_one_is_a_list)]
 Nodes = Literal["*"] | tuple[str, ...]
-ThreadId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class Body(BaseModel):
@@ -49,7 +56,7 @@ class Body(BaseModel):
 class CheckpointRef(Body):
     """A checkpoint as LangGraph's clients name it."""
 
-    checkpoint_id: str | None = None
+    checkpoint_id: Id | None = None
 
 
 class ConfigRef(Body):
@@ -58,7 +65,7 @@ class ConfigRef(Body):
     configurable: CheckpointRef
 
 
-CheckpointLike = ConfigRef | CheckpointRef | str
+CheckpointLike = ConfigRef | CheckpointRef | Id
 
 
 def _checkpoint_id(reference: CheckpointLike | None) -> str | None:
@@ -70,8 +77,8 @@ def _checkpoint_id(reference: CheckpointLike | None) -> str | None:
 class CreateThread(Body):
     """`POST /threads`."""
 
-    thread_id: ThreadId | None = None
-    metadata: OwnObject = {}
+    thread_id: Id | None = None
+    metadata: Metadata = {}
     if_exists: Literal["raise", "do_nothing"] = "raise"
     supersteps: Annotated[Sequence[Any], Field(max_length=0)] = ()
     """Copying a state into a new thread is not offered."""
@@ -129,8 +136,8 @@ class JoinStream(Body):
 class RunConfig(Body):
     """The parts of a RunnableConfig that a client may choose."""
 
-    configurable: OwnObject = {}
-    metadata: OwnObject = {}
+    configurable: Options = {}
+    metadata: Metadata = {}
     tags: tuple[str, ...] = ()
     recursion_limit: int | None = None
     """The agent has a limit of its own, which this one can only lower."""
@@ -164,14 +171,14 @@ class CreateRun(Body):
     input: dict[str, Any] | None = None
     command: RunCommand | None = None
     config: Annotated[RunConfig, BeforeValidator(_absent_is_empty)] = RunConfig()
-    context: OwnObject = {}
-    metadata: OwnObject = {}
+    context: Options = {}
+    metadata: Metadata = {}
     stream_mode: StreamModes = ()
     stream_subgraphs: bool = False
     interrupt_before: Nodes | None = None
     interrupt_after: Nodes | None = None
     checkpoint: CheckpointRef | None = None
-    checkpoint_id: str | None = None
+    checkpoint_id: Id | None = None
     multitask_strategy: MultitaskStrategy = MultitaskStrategy.REJECT
     if_not_exists: Literal["create", "reject"] = "reject"
     on_disconnect: Literal["cancel", "continue"] = "continue"

@@ -24,7 +24,7 @@ from bridge.runs.manager import RunManager
 from bridge.threads import ThreadService
 
 API_PREFIXES = ("/api", "/api/langgraph")
-_SHUTDOWN_SECONDS = 5.0
+_SHUTDOWN_SECONDS = 2.0  # for requests in progress; the open streams have been told already
 
 _log = logging.getLogger(__name__)
 

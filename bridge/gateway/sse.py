@@ -13,6 +13,7 @@ HEADERS = {
 }
 
 _ALWAYS_SHOWN = frozenset({"metadata", "error", "end"})
+_BEYOND_EVERY_ID = 2**31
 _NEVER_SHOWN = frozenset({"house"})
 
 
@@ -54,6 +55,7 @@ def event(part: StreamPart) -> bytes:
 def last_event_id(header: str | None) -> PartId | None:
     """What `Last-Event-ID` says; anything that is none of our ids means: from the beginning."""
     try:
-        return PartId.parse(header or "")
+        part = PartId.parse(header or "")
     except ValueError:
         return None
+    return part if max(part) < _BEYOND_EVERY_ID else None

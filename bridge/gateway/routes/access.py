@@ -59,7 +59,12 @@ class AccessRoutes:
         return _page(_inside(request.query.get("next", "")))
 
     async def _submit(self, request: web.Request) -> web.Response:
-        fields = await request.post()
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise web.HTTPUnsupportedMediaType
+        try:
+            fields = await request.post()
+        except (ValueError, LookupError) as error:  # bytes or a charset that are none
+            raise web.HTTPBadRequest from error
         target = _inside(str(fields.get("next", "")))
         if not self._token.matches(str(fields.get("token", ""))):
             return _page(target, message=_WRONG, status=HTTPStatus.FORBIDDEN)

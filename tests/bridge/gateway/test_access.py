@@ -1,5 +1,6 @@
 """Who gets in, from where, and under which name."""
 
+import asyncio
 import logging
 
 import pytest
@@ -125,6 +126,29 @@ async def test_the_token_is_in_no_log_and_no_answer(closed, caplog):
     ]
     assert "broken" in caplog.text
     assert not any(TOKEN in text for text in seen)
+
+
+@pytest.mark.parametrize("header", [b"X-Api-Key: ", b"Authorization: Bearer ", f"Cookie: {COOKIE}=".encode()])
+async def test_bytes_that_are_no_text_are_a_wrong_token(closed, header):
+    reader, writer = await asyncio.open_connection("127.0.0.1", closed.gateway.port)
+    writer.write(b"GET /api/ok HTTP/1.1\r\nHost: localhost\r\n" + header + b"\xff\xfe\r\nConnection: close\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"token=\xff", "application/x-www-form-urlencoded", 400),
+        (b"token=a", "application/x-www-form-urlencoded; charset=nonsense", 400),
+        (b"{}", "application/json", 415),
+        (b"token=a", "multipart/form-data", 415),
+    ],
+)
+async def test_a_form_that_is_none_is_refused(closed, body, content_type, status):
+    response = await closed.request("POST", "/access", data=body, headers={"Content-Type": content_type})
+    assert response.status == status
 
 
 async def test_without_a_token_there_is_no_sign_in_page(house):

@@ -77,7 +77,16 @@ async def test_a_joiner_of_a_run_without_modes_sees_all_but_what_is_the_houses_o
 
 
 @pytest.mark.parametrize(
-    ("last", "first"), [("1.2", "1.3"), ("0.9", "1.1"), ("1", "1.1"), ("-1", "1.1"), ("", "1.1"), ("nonsense", "1.1")]
+    ("last", "first"),
+    [
+        ("1.2", "1.3"),
+        ("0.9", "1.1"),
+        ("1", "1.1"),
+        ("-1", "1.1"),
+        ("", "1.1"),
+        ("nonsense", "1.1"),
+        ("1.99999999999999999999", "1.1"),
+    ],
 )
 async def test_a_stream_goes_on_behind_the_last_event_id_and_begins_anew_behind_a_foreign_one(brisk, last, first):
     _, run_id = await start(brisk)

@@ -106,6 +106,20 @@ async def test_a_malformed_body_is_422(house, path, body):
     await detail(response)
 
 
+@pytest.mark.parametrize("depth", [300, 2000, 100_000])
+async def test_a_body_nested_too_deeply_is_422(house, depth):
+    body = b'{"metadata": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
+    response = await house.request("POST", "/api/threads", data=body)
+    assert response.status == 422
+    await detail(response)
+
+
+async def test_a_body_with_many_brackets_that_is_not_deep_is_taken(house):
+    metadata = {"a": [[] for _ in range(1000)]}
+    response = await house.request("POST", "/api/threads", json={"metadata": metadata})
+    assert (await response.json())["metadata"] == metadata
+
+
 async def test_an_escaped_backslash_before_u0000_is_only_text(house):
     response = await house.request("POST", "/api/threads", data=rb'{"metadata": {"a": "\\u0000"}}')
     assert (await response.json())["metadata"] == {"a": "\\u0000"}
@@ -199,6 +213,12 @@ async def test_a_run_that_cannot_be_carried_out_is_422_and_names_the_place(house
 async def test_a_list_of_runs_with_a_bad_query_is_422(house, query):
     await house.thread()
     assert (await house.request("GET", f"/api/threads/t/runs?{query}")).status == 422
+
+
+@pytest.mark.parametrize("query", ["before=%00", "before=a.b", "limit=0", "limit=1001", "metadata=x"])
+async def test_a_history_with_a_bad_query_is_422(house, query):
+    await house.thread()
+    assert (await house.request("GET", f"/api/threads/t/history?{query}")).status == 422
 
 
 async def test_a_busy_thread_is_409(house):
