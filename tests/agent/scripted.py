@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -33,8 +35,19 @@ class Hangs:
     text: str
 
 
+@dataclass(frozen=True)
+class Varied:
+    """Answers with this many characters of text that no compressor has seen before."""
+
+    length: int
+
+    def text(self) -> str:
+        words = (base64.b32encode(os.urandom(5)).decode().lower()[: 3 + n % 5] for n in range(self.length // 4))
+        return " ".join(words)[: self.length]
+
+
 WAIT_SECONDS = 30
-Step = AIMessage | Exception | Breaks | Hangs
+Step = AIMessage | Exception | Breaks | Hangs | Varied
 
 
 def calls(*named: str, text: str = "", **args: Any) -> AIMessage:
@@ -80,6 +93,7 @@ class ScriptedModel(BaseChatModel):
         played = self.played
         step = played.steps[min(len(played.asked), len(played.steps) - 1)]
         played.asked.append(list(messages))
+        step = AIMessage(step.text()) if isinstance(step, Varied) else step
         if isinstance(step, Exception):
             raise step
         for chunk in _chunks(step):

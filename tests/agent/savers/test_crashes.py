@@ -1,0 +1,47 @@
+"""Killed or stalled between a checkpoint and its pending writes: the successor goes on, the stalled one stops.
+
+The scenarios are those of the experiment recorded in docs/decisions.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXPERIMENT = Path(__file__).parents[3] / "docs/decisions/experiments/fenced_saver.py"
+WHOLE = ["human", "ai", "call-fast", "call-slow", "ai"]
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fenced_saver", EXPERIMENT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+fenced_saver = _load()
+PLAYED = ("killed writes", "killed slow_writes", "stalled checkpoint", "stalled slow_writes")
+SCENARIOS = [scenario for scenario in fenced_saver.SCENARIOS if scenario.name in PLAYED]
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+async def test_a_second_process_finishes_what_the_first_began(
+    scenario: object, tmp_path: Path, database_url: str | None
+) -> None:
+    place = str(tmp_path) if database_url is None else database_url
+    played = await fenced_saver.play(place, scenario, tmp_path)
+
+    assert played["second"] == {"ended": "finished", "messages": WHOLE, "kept": 1}
+    assert played["afterwards"] == played["second"], "what the first did late changed nothing"
+    stalled = "stalled" in played["scenario"]
+    assert played["first"] == ({"ended": "lease lost"} if stalled else None)
+    stored_before = "slow_writes" in played["scenario"]
+    assert played["fast_ran"] == (1 if stored_before else 2), "a tool whose result was stored does not run again"
