@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
 import sys
 import textwrap
-import time
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
@@ -294,35 +292,39 @@ async def test_a_failed_write_leaves_the_old_file_and_no_rubbish(
     assert list(paths.staging(THREAD).iterdir()) == []
 
 
-def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
-    """A process overwrites one file with long runs of one letter until it is killed, several times."""
+async def test_a_writer_killed_half_way_leaves_the_old_file_and_nothing_to_be_seen(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    await sandbox.write(f"{WORK}/a.txt", "0123456789" * 100)
     program = textwrap.dedent("""
-        import asyncio, itertools, sys
+        import asyncio, shutil, sys, time
         from pathlib import Path
         from agent.paths import ThreadPaths
         from agent.sandbox import SandboxConfig, open_sandbox_provider
 
+        def stop_half_way(source, target):
+            target.write(source.read(500))
+            target.flush()
+            print("half way", flush=True)
+            time.sleep(60)
+
         async def main():
-            provider = open_sandbox_provider(SandboxConfig(write_max_bytes=5_000_000), ThreadPaths(Path(sys.argv[1])))
+            provider = open_sandbox_provider(SandboxConfig(), ThreadPaths(Path(sys.argv[1])))
             sandbox = await provider.acquire("thread-1")
-            for letter in itertools.cycle("abcdefgh"):
-                await sandbox.write("/mnt/user-data/workspace/a.txt", letter * 4_000_000)
-                print("written", flush=True)
+            shutil.copyfileobj = stop_half_way
+            await sandbox.write("/mnt/user-data/workspace/a.txt", "more", append=True)
 
         asyncio.run(main())
     """)
-    file = ThreadPaths(tmp_path).workspace(THREAD) / "a.txt"
-    for pause in (0.0, 0.003, 0.008):
-        writer = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"written\n"
-        time.sleep(pause)
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
-        content = file.read_text()
-        assert len(content) == 4_000_000
-        assert len(set(content)) == 1
+    writer = await asyncio.create_subprocess_exec(sys.executable, "-c", program, str(tmp_path), stdout=PIPE)
+    assert writer.stdout is not None
+    assert await writer.stdout.readline() == b"half way\n"
+    writer.kill()
+    await writer.wait()
+    assert (await sandbox.read(f"{WORK}/a.txt")).text == "0123456789" * 100
+    assert [entry.path for entry in await sandbox.ls("/mnt/user-data")][-1] == f"{WORK}/a.txt"
+    await sandbox.write(f"{WORK}/a.txt", "!", append=True)
+    assert (await sandbox.read(f"{WORK}/a.txt")).text.endswith("9!")
 
 
 async def test_the_sandbox_names_its_thread(sandbox: Sandbox) -> None:
