@@ -116,8 +116,7 @@ class TelegramChannel:
         if self._listening is None:
             return
         self._listening.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._listening
+        await asyncio.gather(self._listening, return_exceptions=True)
         self._listening = None
         with contextlib.suppress(TelegramError, TimeoutError):
             await self._poller.confirm()

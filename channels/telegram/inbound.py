@@ -98,6 +98,9 @@ class Inbound:
         written = message.text or message.caption
         if sender is None or kind is None or not written:
             return None
+        text, addressed = self._addressed(message, kind, written)
+        if addressed is Addressed.AMBIENT:  # what people say to each other is nobody's business
+            return None
         return MessageEdited(
             conversation=_address(message).conversation(self.bot.id),
             chat_kind=kind,
@@ -105,7 +108,7 @@ class Inbound:
             dedupe_key=str(update_id),
             occurred_at=message.edit_date or message.date,
             message_id=str(message.message_id),
-            text=self._addressed(message, kind, written)[0],
+            text=text,
         )
 
     def _press(self, update_id: int, query: CallbackQuery, received_at: datetime) -> InboundEvent | None:

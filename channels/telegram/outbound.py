@@ -36,6 +36,7 @@ _Result = TypeVar("_Result")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _DRAFT_READ_SECONDS = 3.0  # the answer waits for a draft that is under way
 _GONE = ("chat not found", "user not found", "user is deactivated", "group chat was upgraded", "peer_id_invalid")
+_UNDELETABLE = ("message to delete not found", "message can't be deleted")
 _EDIT_TARGET_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
 
@@ -59,7 +60,7 @@ class Outbound:
         async def attempt(shown: Styled) -> int:
             message = await self._bot.send_message(
                 address.chat_id,
-                shown.text,
+                _well_formed(shown.text),
                 entities=_entities(shown),
                 reply_markup=_markup(keyboard),
                 message_thread_id=address.topic,
@@ -75,7 +76,7 @@ class Outbound:
 
         async def attempt(shown: Styled) -> None:
             await self._bot.edit_message_text(
-                shown.text,
+                _well_formed(shown.text),
                 chat_id=address.chat_id,
                 message_id=message_id,
                 entities=_entities(shown),
@@ -97,7 +98,7 @@ class Outbound:
             await self._bot.send_message_draft(
                 address.chat_id,
                 draft_id,
-                shown.text,
+                _well_formed(shown.text),
                 entities=_entities(shown),
                 message_thread_id=address.topic,
                 api_kwargs={"can_stop": True} if can_stop else None,
@@ -108,12 +109,12 @@ class Outbound:
             await _degraded(attempt, content)
 
     async def delete(self, address: Address, message_id: int) -> None:
-        """Take a message back; one that is gone already is fine. Raises ChannelError."""
+        """Take a message back; one that is gone, or too old for it, is let be. Raises ChannelError."""
         with _repeatable(), translated():
             try:
                 await self._bot.delete_message(address.chat_id, message_id)
             except BadRequest as error:
-                if "not found" not in error.message.lower():
+                if not any(sign in error.message.lower() for sign in _UNDELETABLE):
                     raise
 
     async def upload(self, address: Address, file: InputFile, *, as_photo: bool, caption: str | None) -> int:
@@ -219,6 +220,11 @@ def _is_about_the_picture(error: BadRequest) -> bool:
     return any(sign in error.message.lower() for sign in ("photo", "image"))
 
 
+def _well_formed(text: str) -> str:
+    """The text without halves of surrogate pairs, which no JSON may hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def _entities(content: Styled) -> Sequence[MessageEntity]:
     """As plain JSON, which the library hands on as it is: objects of its own would cost more than the request."""
     return cast("Sequence[MessageEntity]", content.entities())
@@ -228,7 +234,10 @@ def _markup(keyboard: Keyboard) -> InlineKeyboardMarkup | None:
     if not keyboard:
         return None
     return InlineKeyboardMarkup(
-        [[InlineKeyboardButton(button.label, callback_data=button.data) for button in row] for row in keyboard]
+        [
+            [InlineKeyboardButton(_well_formed(button.label), callback_data=button.data) for button in row]
+            for row in keyboard
+        ]
     )
 
 

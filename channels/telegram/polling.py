@@ -13,6 +13,7 @@ from channels.telegram.request import Flooded
 
 _LOGGER = logging.getLogger(__name__)
 _GRACE_SECONDS = 20.0
+_HASTE_SECONDS = 0.1
 _LONGEST_BACKOFF_SECONDS = 30.0
 _CONFLICT = "another program polls Telegram with the same bot token, or a webhook is set; only one can listen"
 
@@ -49,9 +50,9 @@ class Poller:
         self._problem = "not connected yet"
 
     def health(self) -> ChannelHealth:
-        """Whether Telegram answered lately, and else what is wrong."""
+        """Whether Telegram answered lately, and else what is wrong; a single failure is none yet."""
         silent_for = self._clock() - self._heard_at
-        if self._problem:
+        if self._problem and (self._failures > 1 or not self._connected):
             return ChannelHealth(ok=False, detail=self._problem)
         if silent_for > self._timeout_seconds + 2 * _GRACE_SECONDS:
             return ChannelHealth(ok=False, detail=f"no answer from Telegram for {silent_for:.0f} s")
@@ -81,14 +82,19 @@ class Poller:
                 await self._fetch(self._offset, 0)
 
     async def _poll_once(self) -> None:
+        asked_at = self._clock()
         async with asyncio.timeout(self._timeout_seconds + _GRACE_SECONDS):  # a connection can die without a word
             updates = await self._fetch(self._offset, self._timeout_seconds)
         self._heard()
         for update in updates:
             await self._handle(update)
+        self._failures = 0
         if updates:
             self._offset = max(update["update_id"] for update in updates) + 1
-        self._failures = 0
+        elif (
+            self._clock() - asked_at < _HASTE_SECONDS
+        ):  # a server that does not hold the question would be asked for ever
+            await asyncio.sleep(_HASTE_SECONDS)
 
     def _heard(self) -> None:
         self._heard_at = self._clock()

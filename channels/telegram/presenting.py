@@ -61,7 +61,7 @@ class Presentation:
     async def show_file(self, payload: FilePayload) -> None:
         """Upload the file unless it is there; what can't be sent becomes a line that says why. Raises ChannelError."""
         standing = self._standing(payload.slot)
-        if standing is not None and standing.state in {PieceState.SENT, PieceState.FAILED}:
+        if standing is not None and standing.state is PieceState.SENT:
             return
         try:
             await self._upload_once_more_if_unknown(payload)
@@ -92,8 +92,9 @@ class Presentation:
                 await self._post_text(payload, payload.slot)
             case Piece(state=PieceState.SENT):
                 await self._edit(payload, standing)
-            case Piece(state=PieceState.FAILED):
-                return
+            case Piece(state=PieceState.FAILED):  # somebody deleted it
+                shown = payload.as_repeat() if self._may_be_a_repeat(payload.slot) else payload
+                await self._post_text(shown, _next_slot(standing.slot))
             case _:
                 await self._note(replace(standing, state=PieceState.AMBIGUOUS))
                 await self._post_text(payload.as_repeat(), _next_slot(standing.slot))
@@ -118,7 +119,7 @@ class Presentation:
                 )
         except EditTargetGone:
             await self._note(replace(standing, state=PieceState.FAILED))
-            await self._post_text(shown, _next_slot(standing.slot))
+            await self._place(payload)
         else:
             await self._note(replace(standing, digest=shown.digest))
 

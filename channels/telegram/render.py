@@ -31,6 +31,7 @@ _CHUNK_LIMIT = TEXT_LIMIT - 96  # leaves room for the line above
 _PLACEHOLDER = "…"
 _DONE = "✓"
 _LONGEST_LABEL = 48
+_MOST_BUTTONS = 100  # what keyboards take in practice
 _MOST_ACTIVITIES = 4
 _ACTIVITY_SIGNS = {ActivityState.RUNNING: "⏳", ActivityState.DONE: "✓", ActivityState.FAILED: "✗"}
 _TODO_SIGNS = {"pending": "☐", "in_progress": "▸", "completed": "☑"}
@@ -201,12 +202,13 @@ def _verdict(asked: Clarification) -> str:
 
 
 def _keyboard(reply: Reply) -> Keyboard:
-    rows = [
+    rows: list[tuple[Button, ...]] = [
         (Button(_label(number, option.label, len(asked.options)), callback_data(ChoicePress(asked.token, number))),)
         for asked in reply.parts
         if isinstance(asked, Clarification) and asked.state is ClarificationState.OPEN
         for number, option in enumerate(asked.options)
     ]
+    del rows[_MOST_BUTTONS - 1 :]  # whoever finds none for the answer can write it
     if reply.can_stop:
         rows.append((Button("⏹ Stop", callback_data(StopPress(reply.run_id))),))
     return tuple(rows)
@@ -214,7 +216,7 @@ def _keyboard(reply: Reply) -> Keyboard:
 
 def _label(number: int, label: str, options: int) -> str:
     if len(label) <= _LONGEST_LABEL:
-        return label or f"{number + 1} / {options}"
+        return label if label.strip() else f"{number + 1} / {options}"
     return f"{number + 1}. {label[: _LONGEST_LABEL - 1]}…"
 
 

@@ -12,6 +12,7 @@ from channels.shared.pacing import Pacer, Urgency
 PACE = {ChatKind.PRIVATE: Pace(1.0), ChatKind.GROUP: Pace(3.0, per_minute=20)}
 DRAFT_PACE = Pace(0.5)
 _LONGEST_WAIT_SECONDS = {Urgency.PREVIEW: 0.25, Urgency.CONTINUATION: 5.0, Urgency.ANSWER: 1.5}
+_SIGN_OF_ALL_CHATS = 3  # so many refused within a second: the limit over all chats, which is not said to be one
 
 
 def _pace_of(chat: str) -> Pace:
@@ -23,6 +24,7 @@ class Throttle:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._refused_at: dict[int, float] = {}
         self._messages = Pacer(_pace_of)
         self._drafts = Pacer(lambda _: DRAFT_PACE, overall_per_second=1_000)
 
@@ -44,8 +46,12 @@ class Throttle:
         self._drafts.spend(str(chat_id), self._clock())
 
     def message_refused(self, chat_id: int, error: RateLimited) -> None:
-        """Post and edit nothing in that chat for as long as Telegram asks."""
-        self._messages.silence(str(chat_id), self._clock() + error.retry_after_seconds)
+        """Post and edit nothing in that chat for as long as Telegram asks, and nowhere if it seems to mean all of them."""
+        now = self._clock()
+        self._messages.silence(str(chat_id), now + error.retry_after_seconds)
+        self._refused_at = {chat: at for chat, at in self._refused_at.items() if now - at < 1.0} | {chat_id: now}
+        if len(self._refused_at) >= _SIGN_OF_ALL_CHATS:
+            self._messages.silence(None, now + error.retry_after_seconds)
 
     def draft_refused(self, chat_id: int, error: RateLimited) -> None:
         """Show no draft in that chat for as long as Telegram asks."""

@@ -145,3 +145,21 @@ async def test_a_second_poller_is_noticed_and_said_until_it_is_gone(telegram, ch
     async with asyncio.timeout(20):
         while not channel.health().ok:  # noqa: ASYNC110 - health is looked at, not announced
             await asyncio.sleep(0.1)
+
+
+async def test_a_deleted_message_is_posted_anew_even_when_that_is_refused_at_first(
+    telegram, channel, host, ana
+) -> None:
+    group = await telegram.group(ana)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=group)
+    await turn.show(working("half"))
+    await ana.delete((await telegram.chat(group)).last.message_id, chat=group)
+    await telegram.fault("flood", "sendMessage", retry_after=1)
+    await turn.show_at_last(final("whole"))
+    assert await texts(telegram, group) == ["whole"]
+
+
+async def test_half_a_surrogate_pair_does_not_lose_the_answer(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana)
+    await turn.show(final("cut \ud83d here **and** on"))
+    assert await texts(telegram, ana.id) == ["cut ? here and on"]
