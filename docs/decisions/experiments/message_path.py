@@ -87,7 +87,7 @@ class Watcher:
     async def final_text(self, chat: int, text: str) -> float:
         final: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._waiting[chat] = (text, final)
-        return await asyncio.wait_for(final, 60)
+        return await asyncio.wait_for(final, 180)
 
 
 async def turn(person: Person, watcher: Watcher, identity: str, pace: float) -> float:

@@ -1,12 +1,10 @@
-"""The simulators under test, and the official clients that judge them."""
+"""The simulated Telegram, fresh for each test, and python-telegram-bot that judges it."""
 
 from collections.abc import AsyncIterator
 
-import openai
 import pytest
 import telegram
 
-from tests.simulators.model import ModelSimulator
 from tests.simulators.telegram import Person, TelegramSimulator
 
 
@@ -31,15 +29,3 @@ def client_of(simulator: TelegramSimulator) -> telegram.Bot:
     return telegram.Bot(
         simulator.token, base_url=f"{simulator.base_url}/bot", base_file_url=f"{simulator.base_url}/file/bot"
     )
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[ModelSimulator]:
-    async with ModelSimulator() as model:
-        yield model
-
-
-@pytest.fixture
-async def client(model: ModelSimulator) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(api_key=model.api_key, base_url=model.base_url, max_retries=0) as client:
-        yield client

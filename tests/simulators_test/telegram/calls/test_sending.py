@@ -1,37 +1,15 @@
 """What the bot sends is kept, shown and refused as on the real server."""
 
-from collections.abc import AsyncIterator
-
 import aiohttp
 import pytest
-import pytest_asyncio
 import telegram
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup, InputMediaDocument, InputMediaPhoto, MessageEntity
 from telegram.error import BadRequest, Forbidden, TelegramError
 
 from tests.simulators.telegram import Person, TelegramSimulator
 
-from .conftest import client_of
-
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10\x00\x00\x00\x08\x08\x02\x00\x00\x00"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def simulator() -> AsyncIterator[TelegramSimulator]:
-    async with TelegramSimulator(limits=False) as simulator:
-        yield simulator
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def bot(simulator: TelegramSimulator) -> AsyncIterator[telegram.Bot]:
-    async with client_of(simulator) as bot:
-        yield bot
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def ana(simulator: TelegramSimulator) -> Person:
-    return await simulator.person("Ana")
 
 
 async def violations_of(simulator: TelegramSimulator, person: Person) -> list:

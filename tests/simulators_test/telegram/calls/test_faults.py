@@ -9,6 +9,8 @@ from telegram.error import BadRequest, NetworkError, TimedOut
 
 from tests.simulators.telegram import Person, TelegramSimulator
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def test_a_lost_reply_leaves_the_effect(bot: telegram.Bot, ana: Person, simulator: TelegramSimulator):
     await simulator.fault("lose_reply", "sendMessage")
@@ -16,7 +18,7 @@ async def test_a_lost_reply_leaves_the_effect(bot: telegram.Bot, ana: Person, si
         await bot.send_message(ana.id, "sent once")
     assert [message.text for message in (await simulator.chat(ana.id)).from_bot] == ["sent once"]
     await bot.send_message(ana.id, "the next one is answered")
-    assert (await simulator.calls("sendMessage"))[0]["outcome"] == "reply lost"
+    assert (await simulator.calls("sendMessage"))[-2]["outcome"] == "reply lost"
 
 
 async def test_a_server_error_comes_before_any_effect(bot: telegram.Bot, ana: Person, simulator: TelegramSimulator):
@@ -84,3 +86,15 @@ async def test_orders_can_be_taken_back(bot: telegram.Bot, ana: Person, simulato
     await bot.send_message(ana.id, "passes")
     with pytest.raises(BadRequest):
         await bot.send_message(ana.id, "")
+
+
+async def test_a_held_call_has_its_effect_even_when_its_client_died_meanwhile(
+    bot: telegram.Bot, ana: Person, simulator: TelegramSimulator
+):
+    await simulator.hold("gate", "sendMessage")
+    sending = asyncio.create_task(bot.send_message(ana.id, "in flight"))
+    await simulator.gate_reached("gate")
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    await simulator.release("gate")
+    await simulator.wait_for(ana.id, lambda chat: chat.last and chat.last.text == "in flight", 3)
