@@ -61,7 +61,7 @@ class Conversations:
 
     async def _read(self, visit: ConversationVisit) -> web.Response:
         key = visit.conversation
-        entries = [await _as_it_stands(visit, entry) for entry in await visit.host.transcript(key)]
+        entries = [await _as_it_stands(visit, entry) for entry in await _transcript(visit)]
         items = await asyncio.to_thread(render.timeline, entries, self._live.of(key), key)
         summaries = await visit.host.conversations(CHANNEL, visit.person, visit.person)
         is_running = any(summary.is_running for summary in summaries if summary.key == key)
@@ -88,12 +88,20 @@ class Conversations:
         shown = [live.reply for live in self._live.of(visit.conversation)]
         if any(question.token == token for reply in shown for question in _questions(reply)):
             return True
-        said = [entry.reply for entry in await visit.host.transcript(visit.conversation) if entry.reply]
+        said = [entry.reply for entry in await _transcript(visit) if entry.reply]
         return any(question.token == token for reply in said for question in _questions(reply))
 
     async def _stop(self, visit: ConversationVisit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedStop)
         return await _submit(visit, inbound.stop_requested(posted, visit.conversation, datetime.now(UTC)))
+
+
+async def _transcript(visit: ConversationVisit) -> list[TranscriptEntry]:
+    """All that was said; the host gives it in portions."""
+    entries: list[TranscriptEntry] = []
+    while portion := await visit.host.transcript(visit.conversation, entries[-1].seq if entries else 0):
+        entries += portion
+    return entries
 
 
 async def _submit(visit: ConversationVisit, event: InboundEvent) -> web.Response:

@@ -13,9 +13,8 @@ from channels.web.seals import Seals
 
 COOKIE = "threadbridge_person"
 COOKIE_SECONDS = 400 * 24 * 3600  # the longest a browser keeps one
-CSRF_HEADER = (
-    "X-Threadbridge"  # another site's form cannot set it, and its script only after a preflight we do not grant
-)
+# Another site's form cannot set a header, and its script only after a preflight that is not granted.
+CSRF_HEADER = "X-Threadbridge"
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (

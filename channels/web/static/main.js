@@ -2,22 +2,17 @@
 
 import { ApiError, createConversation, listConversations, postPress, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
-import { announce, h, icon, newId } from "./elements.js";
+import { announce, icon, newId } from "./elements.js";
 import { LiveStream } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { spokenText } from "./reply.js";
 import { Scrolling } from "./scrolling.js";
 import { Sidebar } from "./sidebar.js";
+import { suggestionCards } from "./suggestions.js";
 import { Timeline } from "./timeline.js";
 
 const LIST_REFRESH_MILLISECONDS = 30_000;
 const LOSS_SHOWN_AFTER_MILLISECONDS = 700;
-
-const SUGGESTIONS = [
-  { icon: "question", title: "Plan something", text: "Help me plan a report, and ask me what you need to know first.", note: "It asks a question back" },
-  { icon: "pencil", title: "Write a file", text: "Write a short packing list for a weekend into a file.", note: "You get it as a download" },
-  { icon: "table", title: "Read my data", text: "What is in this file?", note: "Attach a CSV or a text", attach: true },
-];
 
 const byId = (id) => document.getElementById(id);
 
@@ -41,7 +36,7 @@ class App {
     window.addEventListener("hashchange", () => this.openFromAddress());
     window.addEventListener("focus", () => this.refreshList());
     setInterval(() => document.hidden || this.refreshList(), LIST_REFRESH_MILLISECONDS);
-    drawSuggestions((suggestion) => this.take(suggestion));
+    byId("suggestions").replaceChildren(...suggestionCards((suggestion) => this.take(suggestion)));
   }
 
   begin() {
@@ -136,7 +131,7 @@ class App {
       const { items, running } = await readMessages(id);
       if (this.current !== id) return;
       this.isServerBusy = running;
-      this.timeline.replace(items);
+      this.timeline.replace(items, running);
       this.redraw();
     } catch (error) {
       if (this.current === id) this.onLoadFailed(error);
@@ -296,19 +291,6 @@ function sidebarParts() {
     openButton: byId("open-sidebar"),
     closeButton: byId("close-sidebar"),
   };
-}
-
-function drawSuggestions(onTake) {
-  const cards = SUGGESTIONS.map((suggestion) =>
-    h(
-      "button",
-      { type: "button", class: "suggestion", onclick: () => onTake(suggestion) },
-      icon(suggestion.icon),
-      h("span", { class: "suggestion-title" }, suggestion.title),
-      h("span", { class: "suggestion-note" }, suggestion.note),
-    ),
-  );
-  byId("suggestions").replaceChildren(...cards);
 }
 
 function drawIcons() {

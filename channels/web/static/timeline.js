@@ -41,10 +41,14 @@ export class Timeline {
     return this.find(replyKey(id)) !== undefined;
   }
 
-  /** Take over the bridge's list. What it does not know yet stays: messages on their way, and an answer that goes on. */
-  replace(datas) {
+  /**
+   * Take over the bridge's list. What it does not know yet stays: messages on their way and, while it says that it works
+   * (`isRunning`), an answer that goes on: after a restart it is delivered again a little later.
+   */
+  replace(datas, isRunning) {
     const known = new Set(datas.map(keyOf));
-    const kept = this.items.filter((item) => !known.has(item.key) && isUnfinished(item.data));
+    const stays = ({ kind, phase, client_id }) => (kind === "reply" ? isRunning && phase !== "final" : client_id !== undefined);
+    const kept = this.items.filter((item) => !known.has(item.key) && stays(item.data));
     this.items = datas.map((data) => this.drawn(data));
     for (const item of kept) this.insert(item);
     this.arrange();
@@ -151,8 +155,4 @@ function replyKey(id) {
 
 function messageKey(id) {
   return `message ${id}`;
-}
-
-function isUnfinished(data) {
-  return data.kind === "reply" ? data.phase !== "final" : data.client_id !== undefined;
 }

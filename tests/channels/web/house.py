@@ -67,6 +67,8 @@ class MemoryHouse:
     files: Path
     upload_limit_bytes: int = 1_000_000
     refuses: bool = False
+    portion: int = 1_000
+    running: set[str] = field(default_factory=set)
     agent: "Callable[[Turn], Awaitable[None]] | None" = None
     events: list[InboundEvent] = field(default_factory=list)
     opened: dict[ConversationKey, ConversationSummary] = field(default_factory=dict)
@@ -111,14 +113,18 @@ class MemoryHouse:
         return self.questions.get(token)
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
-        mine = [summary for key, summary in self.opened.items() if (key.channel, key.account) == (channel, account)]
+        mine = [
+            replace(summary, is_running=key.chat in self.running)
+            for key, summary in self.opened.items()
+            if (key.channel, key.account) == (channel, account)
+        ]
         return sorted(mine, key=lambda summary: summary.updated_at, reverse=True)
 
     async def open_conversation(self, key: ConversationKey, chat_kind: ChatKind, user_id: str) -> None:
         self.opened.setdefault(key, ConversationSummary(key, "", datetime.now(UTC), is_running=False))
 
     async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
-        return [entry for entry in self.said.get(conversation, []) if entry.seq > after]
+        return [entry for entry in self.said.get(conversation, []) if entry.seq > after][: self.portion]
 
     async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
         if PurePosixPath(name).name != name or name in {"", ".", ".."}:
@@ -188,7 +194,9 @@ class Turn:
     async def show(self, *parts: ReplyPart, phase: ReplyPhase = ReplyPhase.WORKING) -> None:
         self.parts = parts
         reply = Reply(parts, phase, self.run_id)
+        self.house.running.add(self.event.conversation.chat)
         if phase is ReplyPhase.FINAL:
+            self.house.running.discard(self.event.conversation.chat)
             self.house.note_reply(self.event.conversation, self.run_id, reply)
         await deliver(self.house, self.event.conversation, reply, self.run_id, self._reply_to())
 

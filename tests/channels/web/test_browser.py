@@ -352,6 +352,29 @@ async def test_a_bridge_that_restarts_in_mid_answer_is_found_again(
         await again.close()
 
 
+async def test_an_answer_the_bridge_no_longer_knows_does_not_hang_for_ever(
+    house: MemoryHouse, server: TestServer, open_page: OpenPage, tmp_path: Path
+) -> None:
+    async def agent(turn: Turn) -> None:
+        await turn.show(Text("m", "begun"))
+
+    house.agent = agent
+    port = server.port
+    page = await open_page()
+    await say(page, "hello")
+    await expect(page.locator(".prose")).to_have_text("begun")
+    await server.close()
+    house.running.clear()
+    again = await open_house(house, tmp_path / "state", port=port)
+    try:
+        await expect(page.locator(".reply")).to_have_count(0, timeout=20_000)
+        await expect(page.locator(".bubble")).to_have_text("hello")
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    finally:
+        await page.close()
+        await again.close()
+
+
 async def test_conversations_are_kept_apart_and_found_again(house: MemoryHouse, open_page: OpenPage) -> None:
     async def agent(turn: Turn) -> None:
         await turn.finish(Text("m", f"about {turn.text}"))

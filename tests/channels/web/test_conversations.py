@@ -78,6 +78,17 @@ async def test_the_transcript_has_what_was_said_and_the_answer_that_is_being_giv
     assert answer["parts"][0]["html"] == "<p>so <em>far</em></p>\n"
 
 
+async def test_a_long_transcript_comes_whole_though_the_house_gives_it_in_portions(
+    house: MemoryHouse, visitor: Visitor
+) -> None:
+    house.portion = 2
+    conversation = await visitor.new_conversation()
+    for number in range(5):
+        await visitor.post(f"/web/api/conversations/{conversation}/messages", message(str(number)))
+    items = (await visitor.json(f"/web/api/conversations/{conversation}/messages"))["items"]
+    assert [item["text"] for item in items] == ["0", "1", "2", "3", "4"]
+
+
 async def test_a_question_in_the_transcript_is_shown_as_it_stands_now(house: MemoryHouse, visitor: Visitor) -> None:
     conversation = await visitor.new_conversation()
     await asked(house, visitor, conversation)

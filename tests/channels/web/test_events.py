@@ -107,6 +107,12 @@ async def test_a_stop_of_the_channel_ends_the_streams_at_once(house: MemoryHouse
     assert (await visitor.get(f"/web/api/conversations/{conversation}/events")).status == 503
 
 
+async def test_an_open_stream_does_not_hold_up_a_server_that_closes(visitor: Visitor) -> None:
+    conversation = await visitor.new_conversation()
+    async with listening(visitor, conversation), asyncio.timeout(3):  # the stop of the channel comes first
+        await visitor.server.close()
+
+
 async def test_a_quiet_stream_shows_that_it_lives(house: MemoryHouse, visitor: Visitor, tmp_path: Path) -> None:
     conversation = await visitor.new_conversation()
     channel = WebChannel(WebConfig(), state_dir=tmp_path / "state", keep_alive_seconds=0.05)
