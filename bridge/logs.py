@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 MASK = "[secret]"
 _SHORTEST_SECRET = 4  # masking shorter ones would only garble the log
-# One line per request or poll, some of them with the token in the address.
-_TALKATIVE = ("aiohttp.access", "httpcore", "httpx", "openai", "telegram")
+_OURS = ("agent", "bridge", "channels")
 
 
 class LogLevel(StrEnum):
@@ -38,10 +37,14 @@ class RedactingFormatter(logging.Formatter):
 
 
 def set_up_logging(level: LogLevel, secrets: Iterable[str]) -> None:
-    """Send all records of `level` and above to stderr. Replaces the handlers that are there, so none is left unmasked."""
+    """Send our records of `level` and above to stderr, and of libraries only warnings: they log every request and poll.
+
+    Replaces the handlers that are there, so that none is left unmasked.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter(secrets))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    wanted = logging.getLevelNamesMapping()[level.upper()]
+    logging.basicConfig(level=max(wanted, logging.WARNING), handlers=[handler], force=True)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(wanted)
     logging.captureWarnings(True)  # noqa: FBT003  # the standard library's signature
-    for name in _TALKATIVE:
-        logging.getLogger(name).setLevel(logging.WARNING)

@@ -11,4 +11,4 @@ class InboxConfig(BaseModel):
     debounce_seconds: float = Field(default=0, ge=0, le=30)
     """Messages sent within so short a time become one turn; 0 answers each at once."""
     album_seconds: float = Field(default=0.8, ge=0, le=30)
-    """Pictures of one album arrive one by one with no last mark (Telegram); so long after each the next is awaited."""
+    """Some platforms send an album picture by picture with no mark at the last; so long after each the next is awaited."""
