@@ -8,11 +8,12 @@ from pathlib import Path
 
 from aiohttp import web
 
+_START_SECONDS = 60
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class SimulatorFailed(Exception):
-    """The simulator's process did not start or ended by itself; the message holds what it wrote last."""
+    """The simulator's process did not come up; what it wrote stands on the standard error."""
 
 
 class SimulatorProcess:
@@ -33,7 +34,11 @@ class SimulatorProcess:
             cwd=_REPOSITORY, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stdout is not None
-        line = await asyncio.wait_for(process.stdout.readline(), 30)
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+        except TimeoutError:
+            process.kill()
+            line = b""
         if not line:
             raise SimulatorFailed(f"{module} ended with code {await process.wait()} before it named its port")
         return cls(process, json.loads(line)["port"])

@@ -196,7 +196,7 @@ def _change(handler: Callable[[Json], Awaitable[Any]]) -> Callable[[web.Request]
     async def handle(request: web.Request) -> web.Response:
         try:
             return _json(await handler(await request.json()))
-        except (Impossible, KeyError) as error:
+        except (Impossible, KeyError, TypeError) as error:
             return web.Response(status=422, text=f"{type(error).__name__}: {error}")
 
     return handle

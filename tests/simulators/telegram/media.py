@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-import filetype  # type: ignore[import-untyped]
+import filetype
 
 from .errors import bad_request, broken_rule
 from .world import StoredFile

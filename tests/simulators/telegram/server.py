@@ -70,11 +70,15 @@ async def _run(api: BotApi, call: Call) -> Any:
     if method is None:
         raise Refused(501, f"Not Implemented: {call.method} is not simulated", violation=True)
     arguments = Arguments(call.method, typed_parameters(call), dict(call.files))
-    chat_id = arguments.get("chat_id")
-    if chat_id is not None:
-        weight = len(arguments["media"]) if call.method == "sendMediaGroup" else 1
-        api.limits.charge(call.method, int(chat_id), weight)
+    weight = len(arguments["media"]) if call.method == "sendMediaGroup" else 1
+    api.limits.charge(call.method, _chat_number(call), weight)
     return await method(api, arguments)
+
+
+def _chat_number(call: Call) -> int:
+    """The chat whose rates count; 0 for calls without one, or with a public name."""
+    chat_id = str(call.parameters.get("chat_id", 0))
+    return int(chat_id) if chat_id.lstrip("-").isdigit() else 0
 
 
 async def _before(api: BotApi, request: web.Request, call: Call, fault: Fault | None) -> None:
@@ -83,7 +87,7 @@ async def _before(api: BotApi, request: web.Request, call: Call, fault: Fault | 
     if fault.kind == "error":
         raise Refused(fault.status, "Bad Gateway" if fault.status == 502 else "Internal Server Error")
     if fault.kind == "flood":
-        api.limits.flood(call.method, int(call.parameters.get("chat_id", 0)), fault.retry_after)
+        api.limits.flood(call.method, _chat_number(call), fault.retry_after)
     await _disturb(api, request, fault)
 
 

@@ -24,9 +24,12 @@ _WEBHOOK_ACTIVE = (
 
 @dataclass(slots=True)
 class QueuedUpdate:
+    """An update not yet confirmed; `again`: confirmed once, and to be delivered all the same."""
+
     id: int
     body: Json
     added_at: float
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -86,7 +89,7 @@ class UpdateQueue:
         """Deliver an update again under its old id, as after a confirmation that got lost."""
         update = self._sent[update_id]
         if update not in self._queue:
-            self._queue.append(QueuedUpdate(update_id, update.body, self._clock.now()))
+            self._queue.append(QueuedUpdate(update_id, update.body, self._clock.now(), again=True))
             self._queue.sort(key=lambda queued: queued.id)
         self._wake()
 
@@ -105,7 +108,10 @@ class UpdateQueue:
         self._move_to(offset)
         if not self.pending and timeout_seconds > 0:
             await self._wait(min(timeout_seconds, _LONGEST_POLL_SECONDS))
-        return [update.body for update in self.pending[:limit]]
+        given = self.pending[:limit]
+        for update in given:
+            update.again = False
+        return [update.body for update in given]
 
     def interrupt_poll(self, reason: str) -> None:
         """End a poll that waits, with a conflict."""
@@ -114,7 +120,7 @@ class UpdateQueue:
 
     def _move_to(self, offset: int) -> None:
         if offset > 0:
-            self._queue = [update for update in self._queue if update.id >= offset]
+            self._queue = [update for update in self._queue if update.id >= offset or update.again]
         elif offset < 0:
             self._queue = self._queue[offset:]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import timedelta
 
 import aiohttp
 import pytest
@@ -13,23 +14,25 @@ from tests.simulators.telegram import Person, TelegramSimulator
 from .conftest import client_of
 
 
-async def send_until_refused(bot: telegram.Bot, chat: int, most: int = 60) -> tuple[int, int]:
+async def send_until_refused(bot: telegram.Bot, chat: int, most: int = 60) -> tuple[int, float]:
     """How many passed, and the seconds to wait that the refusal named."""
     for number in range(most):
         try:
             await bot.send_message(chat, f"message {number}")
         except RetryAfter as refusal:
-            return number, int(refusal.retry_after)
+            return number, seconds(refusal)
     raise AssertionError(f"{most} messages passed")
 
 
 @pytest.fixture(autouse=True)
-def old_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    """python-telegram-bot gives whole seconds, unless told otherwise, with a deprecation warning."""
-    monkeypatch.setenv("PTB_TIMEDELTA", "false")
+def timedeltas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take python-telegram-bot's newer form of `retry_after`; the older one warns."""
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*retry_after.*")
+def seconds(refusal: RetryAfter) -> float:
+    assert isinstance(refusal.retry_after, timedelta)
+    return refusal.retry_after.total_seconds()
 
 
 async def test_a_private_chat_takes_a_burst_and_then_one_a_second():
@@ -52,7 +55,7 @@ async def test_a_call_during_the_ban_is_a_violation_and_extends_it(
     await asyncio.sleep(0.3)
     with pytest.raises(RetryAfter) as refusal:
         await bot.edit_message_text("two", chat_id=ana.id, message_id=1)
-    assert int(refusal.value.retry_after) > 15
+    assert seconds(refusal.value) > 15
     (violation,) = await simulator.violations()
     assert violation["method"] == "editMessageText"
 
