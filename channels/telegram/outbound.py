@@ -35,7 +35,20 @@ from channels.telegram.request import Flooded, NoSuchFile, NotSent, ServerUnwell
 _Result = TypeVar("_Result")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _DRAFT_READ_SECONDS = 3.0  # the answer waits for a draft that is under way
-_GONE = ("chat not found", "user not found", "user is deactivated", "group chat was upgraded", "peer_id_invalid")
+_NOT_MODIFIED = "message is not modified"
+_GONE = (
+    "chat not found",
+    "user not found",
+    "user is deactivated",
+    "group chat was upgraded",
+    "peer_id_invalid",
+    "message thread not found",
+    "topic_closed",
+    "topic_deleted",
+    "chat_write_forbidden",
+    "not enough rights to send",
+    "have no rights to send",
+)
 _UNDELETABLE = ("message to delete not found", "message can't be deleted")
 _EDIT_TARGET_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
@@ -57,44 +70,44 @@ class Outbound:
     async def send(self, address: Address, content: Styled, keyboard: Keyboard, reply_to: int | None) -> int:
         """Post a message; its id. Raises ChannelError; OutcomeUnknown when it may stand there nevertheless."""
 
-        async def attempt(shown: Styled) -> int:
+        async def attempt(shown: Styled, buttons: Keyboard) -> int:
             message = await self._bot.send_message(
                 address.chat_id,
                 _well_formed(shown.text),
                 entities=_entities(shown),
-                reply_markup=_markup(keyboard),
+                reply_markup=_markup(buttons),
                 message_thread_id=address.topic,
                 reply_parameters=_reply(reply_to),
                 link_preview_options=_NO_PREVIEW,
             )
             return message.message_id
 
-        return await _degraded(attempt, content)
+        return await _degraded(attempt, content, keyboard)
 
     async def edit(self, address: Address, message_id: int, content: Styled, keyboard: Keyboard) -> None:
         """Make a message show this; doing it twice is harmless. Raises EditTargetGone and other ChannelErrors."""
 
-        async def attempt(shown: Styled) -> None:
+        async def attempt(shown: Styled, buttons: Keyboard) -> None:
             await self._bot.edit_message_text(
                 _well_formed(shown.text),
                 chat_id=address.chat_id,
                 message_id=message_id,
                 entities=_entities(shown),
-                reply_markup=_markup(keyboard),
+                reply_markup=_markup(buttons),
                 link_preview_options=_NO_PREVIEW,
             )
 
         with _repeatable():
             try:
-                await _degraded(attempt, content)
+                await _degraded(attempt, content, keyboard)
             except ContentRejected as error:
-                if "not modified" not in str(error).lower():
+                if _NOT_MODIFIED not in str(error).lower():
                     raise
 
     async def draft(self, address: Address, draft_id: int, content: Styled, *, can_stop: bool) -> None:
         """Show text that is still being written (private chats; it stays 30 seconds). Raises ChannelError."""
 
-        async def attempt(shown: Styled) -> None:
+        async def attempt(shown: Styled, _buttons: Keyboard) -> None:
             await self._bot.send_message_draft(
                 address.chat_id,
                 draft_id,
@@ -155,15 +168,21 @@ class Outbound:
                     raise
 
 
-async def _degraded(attempt: Callable[[Styled], Awaitable[_Result]], content: Styled) -> _Result:
-    """The attempt, and once more without formatting where Telegram refuses that."""
+async def _degraded(
+    attempt: Callable[[Styled, Keyboard], Awaitable[_Result]], content: Styled, keyboard: Keyboard = ()
+) -> _Result:
+    """The attempt, and where Telegram refuses what it shows, again without formatting, and then without buttons."""
+    unformatted = Styled(content.text)
+    simpler = ((content, keyboard), (unformatted, keyboard), (unformatted, ()))
+    *early, last = dict.fromkeys(simpler)
     with translated():
-        try:
-            return await attempt(content)
-        except BadRequest as error:
-            if "parse entities" not in error.message.lower() or not content.marks:
-                raise
-        return await attempt(Styled(content.text))
+        for shown, buttons in early:
+            try:
+                return await attempt(shown, buttons)
+            except BadRequest as error:
+                if not _is_about_the_content(error):
+                    raise
+        return await attempt(*last)
 
 
 @contextmanager
@@ -216,6 +235,10 @@ def _rejection(message: str) -> ChannelError:
     return ContentRejected(message)
 
 
+def _is_about_the_content(error: BadRequest) -> bool:
+    return type(_rejection(error.message)) is ContentRejected and _NOT_MODIFIED not in error.message.lower()
+
+
 def _is_about_the_picture(error: BadRequest) -> bool:
     return any(sign in error.message.lower() for sign in ("photo", "image"))
 
@@ -225,9 +248,9 @@ def _well_formed(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _entities(content: Styled) -> Sequence[MessageEntity]:
+def _entities(content: Styled) -> Sequence[MessageEntity] | None:
     """As plain JSON, which the library hands on as it is: objects of its own would cost more than the request."""
-    return cast("Sequence[MessageEntity]", content.entities())
+    return cast("Sequence[MessageEntity] | None", content.entities() or None)
 
 
 def _markup(keyboard: Keyboard) -> InlineKeyboardMarkup | None:

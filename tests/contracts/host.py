@@ -1,7 +1,7 @@
 """A house in memory for the tests of channels: takes events, drops doubles, opens files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from channels.contract import (
     DeliveryTarget,
     FileRef,
     InboundEvent,
+    MessageReceived,
     OpenedFile,
     Outcome,
     TranscriptEntry,
@@ -91,9 +92,24 @@ class MemoryHost:
 
     async def wait_for(self, count: int) -> list[InboundEvent]:
         """The first `count` events, once there are so many; raises TimeoutError."""
-        async with asyncio.timeout(_WAIT_SECONDS), self._changed:
-            await self._changed.wait_for(lambda: len(self.events) >= count)
+        await self._until(lambda: len(self.events) >= count)
         return self.events[:count]
+
+    async def wait_for_text(self, text: str) -> MessageReceived:
+        """The first message with this text, once it is there; raises TimeoutError."""
+
+        def found() -> MessageReceived | None:
+            messages = (event for event in self.events if isinstance(event, MessageReceived))
+            return next((event for event in messages if event.text == text), None)
+
+        await self._until(lambda: found() is not None)
+        event = found()
+        assert event is not None
+        return event
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(_WAIT_SECONDS), self._changed:
+            await self._changed.wait_for(condition)
 
 
 @dataclass

@@ -51,7 +51,7 @@ class TelegramHarness:
     async def deliver_again(self, event: MessageReceived) -> None:
         await self.simulator.redeliver(int(event.dedupe_key))
         await self.ana.send("after it")  # heard after the double, for updates come in order
-        await self.host.wait_for(len(self.host.events) + 1)
+        await self.host.wait_for_text("after it")
 
     async def shown(self, event: MessageReceived) -> str:
         return "\n".join(message.text for message in (await self._chat(event)).from_bot)

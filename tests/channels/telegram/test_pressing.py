@@ -14,8 +14,13 @@ from channels.contract import (
     PressVerdict,
     ReceiptSign,
     StopRequested,
+    SupportsActivity,
+    SupportsHttpRoutes,
+    SupportsPressAnswer,
+    SupportsPrivateHint,
+    SupportsReactions,
 )
-from tests.channels.telegram.turns import MENTION, RUN, asked, final, made_channel, posted, texts, working
+from tests.channels.telegram.turns import MENTION, RUN, all_heard, asked, final, made_channel, posted, texts, working
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 OPTIONS = (Option("Red", "r"), Option("Blue", "b"))
@@ -54,7 +59,7 @@ async def test_a_press_on_a_button_of_another_time_meets_no_silence(telegram, ch
     old = InlineKeyboardMarkup([[InlineKeyboardButton("Old", callback_data="old:format")]])
     await channel._bot.edit_message_reply_markup(ana.id, message.message_id, reply_markup=old)
     query = await ana.press(message.message_id, "old:format")
-    await asked(channel, host, ana, "after it")
+    await all_heard(host, ana)
     assert [said["text"] for said in await telegram.press_answers(query)] == ["This button does nothing any more."]
 
 
@@ -64,7 +69,7 @@ async def test_the_spinner_of_a_press_that_the_house_refuses_ends(telegram, chan
     (message,) = await posted(telegram, ana.id)
     host.outcome = Outcome.REFUSED
     query = await ana.press_label(message.message_id, "Red")
-    await asked(channel, host, ana, "after it")
+    await all_heard(host, ana)
     assert len(await telegram.press_answers(query)) == 1
 
 
@@ -96,3 +101,8 @@ async def test_signs_replace_one_another(telegram, channel, host, ana) -> None:
         await channel.react(turn.event.conversation, str(turn.message_id), sign)
         message = (await telegram.chat(ana.id)).message(turn.message_id)
         assert message.reaction_of(telegram.bot_id) == emoji
+
+
+async def test_it_is_known_by_its_type_what_the_channel_can_do(channel) -> None:
+    optional = (SupportsActivity, SupportsReactions, SupportsPressAnswer, SupportsHttpRoutes, SupportsPrivateHint)
+    assert [isinstance(channel, kind) for kind in optional] == [True, True, True, False, False]

@@ -30,6 +30,7 @@ from channels.contract import (
 from channels.telegram.ids import Address
 from channels.telegram.markup import styled
 from channels.telegram.outbound import EditTargetGone, Outbound
+from channels.telegram.render import Button
 from channels.telegram.request import AiohttpRequest, NoSuchFile, NotSent, ServerUnwell, proxy_from_environment
 
 TOKEN = "4242:SECRET-TOKEN"
@@ -85,6 +86,8 @@ def bot_at(url: str, layer: AiohttpRequest) -> Bot:
     ("status", "description", "kind", "ours"),
     [
         (400, "Bad Request: chat not found", BadRequest, ChatGone),
+        (400, "Bad Request: message thread not found", BadRequest, ChatGone),
+        (400, "Bad Request: not enough rights to send text messages to the chat", BadRequest, ChatGone),
         (400, "Bad Request: message to edit not found", BadRequest, EditTargetGone),
         (400, "Bad Request: message is too long", BadRequest, ContentRejected),
         (401, "Unauthorized", InvalidToken, None),
@@ -117,14 +120,26 @@ async def test_a_429_says_how_long(server, request_layer) -> None:
     assert caught.value.retry_after_seconds == 7
 
 
-async def test_formatting_that_is_refused_is_left_out_alone(server, request_layer) -> None:
+async def test_what_is_refused_is_shown_without_formatting_and_then_without_buttons(server, request_layer) -> None:
     behaviour, url = server
     behaviour.refuse(400, "Bad Request: can't parse entities: unsupported entity")
+    keyboard = ((Button("Yes", "c:t:0"),),)
     with pytest.raises(ContentRejected):
+        await Outbound(bot_at(url, request_layer)).send(Address(7), styled("**x**"), keyboard, None)
+    assert [("entities" in body, "reply_markup" in body) for body in behaviour.bodies] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+    assert {body["text"] for body in behaviour.bodies} == {"x"}
+
+
+async def test_what_has_nothing_to_do_with_the_content_is_not_tried_again(server, request_layer) -> None:
+    behaviour, url = server
+    behaviour.refuse(400, "Bad Request: chat not found")
+    with pytest.raises(ChatGone):
         await Outbound(bot_at(url, request_layer)).send(Address(7), styled("**x**"), (), None)
-    with_entities, without = behaviour.bodies
-    assert with_entities["entities"]
-    assert (without["text"], without.get("entities", [])) == ("x", [])
+    assert len(behaviour.bodies) == 1
 
 
 async def test_an_edit_that_changes_nothing_is_done(server, request_layer) -> None:

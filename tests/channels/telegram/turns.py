@@ -78,3 +78,9 @@ async def posted(telegram: TelegramSimulator, chat: int) -> tuple[MessageView, .
 
 async def texts(telegram: TelegramSimulator, chat: int) -> list[str]:
     return [message.text for message in await posted(telegram, chat)]
+
+
+async def all_heard(host: MemoryHost, person: Person) -> None:
+    """Return when everything that happened so far was heard, for updates come in order."""
+    await person.send("that was all")
+    await host.wait_for_text("that was all")
