@@ -69,8 +69,9 @@ class Channel(Protocol):
     async def deliver(self, target: DeliveryTarget, reply: Reply, receipt: DeliveryReceipt) -> DeliveryReceipt:
         """Make the platform show this snapshot, given what already stands there; calling it again with the same arguments changes nothing.
 
-        Raises ChannelError. RateLimited and ChannelUnavailable mean: call again later, with the newest snapshot and the last
-        recorded receipt.
+        Raises ChannelError. RateLimited, ChannelUnavailable and OutcomeUnknown mean: call again later, with the newest snapshot
+        and the last recorded receipt, from which the channel knows what may stand there already. A channel keeps the platform's
+        limits itself: what is not final may be refused because it comes too soon, so the final snapshot need not wait.
         """
 
     async def download(self, ref: FileRef, destination: Path) -> None:
