@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeAlias
 
 from langchain.agents import create_agent
+from langchain_core.language_models.chat_models import BaseChatModel
 from langgraph.graph.state import CompiledStateGraph
 
 from agent.config import AgentConfig
 from agent.context import RunContext
 from agent.folding import fold, steps_per_round
-from agent.models import build_model, choose_model
+from agent.models import ModelConfig, build_model, choose_model
 from agent.paths import ThreadPaths
 from agent.prompts import read_prompt
 from agent.sandbox import SandboxProvider
@@ -46,20 +49,35 @@ class GraphFactory:
         self._paths = paths
         self._sandboxes = sandboxes
         self._built: dict[GraphKey, BuiltGraph] = {}
+        self._building = Lock()
 
-    def graph_for(self, context: RunContext | None = None) -> BuiltGraph:
+    async def graph_for(self, context: RunContext | None = None) -> BuiltGraph:
         """Give the graph for a run's options, without a run the default one.
 
         Raises `ModelNotConfigured` if the model cannot be built.
         """
-        model = choose_model(self._config.models, context.model_name if context else None)
-        thinking = model.supports_thinking and (context is None or context.thinking_enabled)
-        key = GraphKey(model.name, thinking)
+        model, key = self._choose(context)
+        # The first time imports the provider's package, which may take seconds.
         if key not in self._built:
-            self._built[key] = self._build(build_model(model, thinking_enabled=thinking))
+            return await asyncio.to_thread(self._build_once, model, key)
         return self._built[key]
 
-    def _build(self, model: Any) -> BuiltGraph:
+    def default_graph(self) -> BuiltGraph:
+        """Give the default graph, built already or now."""
+        return self._build_once(*self._choose(None))
+
+    def _choose(self, context: RunContext | None) -> tuple[ModelConfig, GraphKey]:
+        model = choose_model(self._config.models, context.model_name if context else None)
+        thinking = model.supports_thinking and (context is None or context.thinking_enabled)
+        return model, GraphKey(model.name, thinking)
+
+    def _build_once(self, model: ModelConfig, key: GraphKey) -> BuiltGraph:
+        with self._building:
+            if key not in self._built:
+                self._built[key] = self._build(build_model(model, thinking_enabled=key.thinking_enabled))
+            return self._built[key]
+
+    def _build(self, model: BaseChatModel) -> BuiltGraph:
         tools = build_toolbox(self._config, self._sandboxes)
         middlewares = fold(
             build_stack(self._config, self._paths), returns_direct=any(tool.return_direct for tool in tools)

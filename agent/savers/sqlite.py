@@ -148,9 +148,12 @@ class SqliteCheckpoints:
 
     async def delete(self, thread_id: str) -> None:
         """Forget the thread and its fence; whoever still holds the lease finds none and stops."""
-        tables = ("checkpoints", "writes", "thread_fences")
-        statements = [f"DELETE FROM {table} WHERE thread_id = :thread" for table in tables]  # noqa: S608  our own names
-        await self._write(thread_id, None, statements, {"thread": thread_id})
+        await self.delete_rows(thread_id, None, ("checkpoints", "writes", "thread_fences"))
+
+    async def delete_rows(self, thread_id: str, fence: int | None, tables: Sequence[str]) -> None:
+        """Delete a thread's rows from these tables."""
+        statements = [f"DELETE FROM {table} WHERE thread_id = :thread" for table in tables]  # noqa: S608
+        await self._write(thread_id, fence, statements, {"thread": thread_id})
 
     async def _write(
         self, thread_id: str, fence: int | None, statements: Sequence[str], values: dict[str, Any]
@@ -230,12 +233,7 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread's checkpoints and writes; its fence stays."""
-        await self._store._write(  # noqa: SLF001  its own store
-            thread_id,
-            self._fence,
-            [f"DELETE FROM {t} WHERE thread_id = :thread" for t in ("checkpoints", "writes")],  # noqa: S608  our own names
-            {"thread": thread_id},
-        )
+        await self._store.delete_rows(thread_id, self._fence, ("checkpoints", "writes"))
 
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         try:

@@ -98,7 +98,9 @@ async def run(place: str, thread: str, fence: int, log: Path, point: str | None,
         started = bool(known.values)
         graph = build_graph(log)
         if any(isinstance(m, AIMessage) for m in known.values.get("messages", [])):
-            graph = create_agent(Model(messages=iter([AIMessage("done")])), list(graph.nodes["tools"].bound.tools_by_name.values()))
+            graph = create_agent(
+                Model(messages=iter([AIMessage("done")])), list(graph.nodes["tools"].bound.tools_by_name.values())
+            )
         saver = store.saver(fence)
         if point:
             strike(saver, point, number, log)
@@ -111,7 +113,9 @@ async def run(place: str, thread: str, fence: int, log: Path, point: str | None,
             return
         messages = (await reader.aget_state(config)).values["messages"]
         saved = [s async for s in reader.aget_state_history(config)]
-        print(json.dumps({"ended": "finished", "messages": [told(m) for m in messages], "kept": len(saved)}), flush=True)
+        print(
+            json.dumps({"ended": "finished", "messages": [told(m) for m in messages], "kept": len(saved)}), flush=True
+        )
 
 
 def told(message) -> str:
@@ -131,12 +135,20 @@ def strike(saver, point: str, number: int, log: Path) -> None:
             os.kill(os.getpid(), number)
 
     async def aput(config, checkpoint, metadata, versions):
-        if point == "checkpoint" and any(isinstance(m, AIMessage) for m in checkpoint["channel_values"].get("messages", [])):
+        if point == "checkpoint" and any(
+            isinstance(m, AIMessage) for m in checkpoint["channel_values"].get("messages", [])
+        ):
             hit()
         return await put(config, checkpoint, metadata, versions)
 
     async def aput_writes(config, writes, task_id, task_path=""):
-        results = [m.tool_call_id for channel, value in writes if channel == "messages" for m in value if isinstance(m, ToolMessage)]
+        results = [
+            m.tool_call_id
+            for channel, value in writes
+            if channel == "messages"
+            for m in value
+            if isinstance(m, ToolMessage)
+        ]
         if (point == "writes" and results) or (point == "slow_writes" and "call-slow" in results):
             hit()
         return await put_writes(config, writes, task_id, task_path)
@@ -156,7 +168,7 @@ async def play(place: str, scenario: Scenario, logs: Path) -> dict:
     log.touch()
     first = await spawn(place, thread, 1, log, scenario.point, str(int(scenario.signal)))
     try:
-        while "struck" not in log.read_text():
+        while "struck" not in log.read_text():  # noqa: ASYNC110  the other process can only leave a line
             await asyncio.sleep(0.02)
         second = await spawn(place, thread, 2, log)
         said, _ = await asyncio.wait_for(second.communicate(), LIMIT_SECONDS)
@@ -193,7 +205,9 @@ def main() -> None:
         point, number = (strike_at[0], int(strike_at[1])) if strike_at else (None, 0)
         asyncio.run(run(options.place, thread, int(fence), Path(log), point, number))
         return
-    logs = Path("/tmp") / f"fenced-saver-{os.getpid()}" if options.place.startswith("postgresql") else Path(options.place)
+    logs = (
+        Path("/tmp") / f"fenced-saver-{os.getpid()}" if options.place.startswith("postgresql") else Path(options.place)
+    )
     logs.mkdir(parents=True, exist_ok=True)
     for result in asyncio.run(play_all(options.place, logs)):
         print(json.dumps(result))

@@ -111,7 +111,11 @@ async def run(home: Path, thread: str, form: str, die_in: str, fence: int) -> No
         await store.claim(thread, fence)
         config = {"configurable": {"thread_id": thread}, "metadata": {"run_id": "run"}}
         two = [Counting("A", log), Counting("B", log)]
-        known = await build(log, forms[form], "", two, answered=False).copy(update={"checkpointer": store.saver()}).aget_state(config)
+        known = (
+            await build(log, forms[form], "", two, answered=False)
+            .copy(update={"checkpointer": store.saver()})
+            .aget_state(config)
+        )
         answered = any(isinstance(m, AIMessage) for m in known.values.get("messages", []))
         saver = store.saver(fence)
         if die_in == "tool":
@@ -139,11 +143,24 @@ async def play(home: Path, form: str, die_in: str) -> dict:
     thread = f"{form}-{die_in}"
     for fence, deadly in ((1, die_in), (2, "none")):
         child = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, str(home), "--child", thread, form, deadly, str(fence), stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            __file__,
+            str(home),
+            "--child",
+            thread,
+            form,
+            deadly,
+            str(fence),
+            stdout=asyncio.subprocess.PIPE,
         )
         said, _ = await asyncio.wait_for(child.communicate(), 60)
     log = (home / f"{thread}.log").read_text().split()
-    return {"form": form, "killed in": die_in, **json.loads(said), "ran": {line: log.count(line) for line in dict.fromkeys(log)}}
+    return {
+        "form": form,
+        "killed in": die_in,
+        **json.loads(said),
+        "ran": {line: log.count(line) for line in dict.fromkeys(log)},
+    }
 
 
 async def play_jump(home: Path, form: str, hook: str) -> dict:
@@ -151,7 +168,12 @@ async def play_jump(home: Path, form: str, hook: str) -> dict:
     forms = {"folded": fold, "unfolded": list}
     graph = build(log, forms[form], "", [Counting("A", log), jumping(hook, log), Counting("B", log)], answered=False)
     state = await graph.ainvoke({"messages": [("user", "go")]})
-    return {"form": form, "jumps from": hook, "stored": state["counts"], "messages": [m.type for m in state["messages"]]}
+    return {
+        "form": form,
+        "jumps from": hook,
+        "stored": state["counts"],
+        "messages": [m.type for m in state["messages"]],
+    }
 
 
 async def play_all(home: Path) -> list[dict]:

@@ -27,21 +27,26 @@ def _load() -> ModuleType:
 
 
 fenced_saver = _load()
-PLAYED = ("killed writes", "killed slow_writes", "stalled checkpoint", "stalled slow_writes")
-SCENARIOS = [scenario for scenario in fenced_saver.SCENARIOS if scenario.name in PLAYED]
+SCENARIOS = {scenario.name: scenario for scenario in fenced_saver.SCENARIOS}
+PLAYED = [
+    ("sqlite", "killed slow_writes"),
+    ("sqlite", "stalled checkpoint"),
+    pytest.param("postgres", "killed writes", marks=pytest.mark.postgres),
+    pytest.param("postgres", "stalled slow_writes", marks=pytest.mark.postgres),
+]
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(("database_url", "name"), PLAYED, indirect=["database_url"])
 async def test_a_second_process_finishes_what_the_first_began(
-    scenario: object, tmp_path: Path, database_url: str | None
+    name: str, tmp_path: Path, database_url: str | None
 ) -> None:
     place = str(tmp_path) if database_url is None else database_url
-    played = await fenced_saver.play(place, scenario, tmp_path)
+    played = await fenced_saver.play(place, SCENARIOS[name], tmp_path)
 
     assert played["second"] == {"ended": "finished", "messages": WHOLE, "kept": 1}
     assert played["afterwards"] == played["second"], "what the first did late changed nothing"
-    stalled = "stalled" in played["scenario"]
+    stalled = "stalled" in name
     assert played["first"] == ({"ended": "lease lost"} if stalled else None)
-    stored_before = "slow_writes" in played["scenario"]
+    stored_before = "slow_writes" in name
     assert played["fast_ran"] == (1 if stored_before else 2), "a tool whose result was stored does not run again"
