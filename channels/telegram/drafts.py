@@ -10,8 +10,8 @@ from typing import Any
 
 from channels.contract import ChannelError, ChannelNotConfigured, ChatGone, ContentRejected, DeliveryTarget, RateLimited
 from channels.telegram.ids import Address, draft_id
-from channels.telegram.markup import Styled
 from channels.telegram.outbound import Outbound
+from channels.telegram.styled_text import Styled
 from channels.telegram.throttle import Throttle
 
 _LOGGER = logging.getLogger(__name__)

@@ -28,9 +28,9 @@ from channels.contract import (
     RateLimited,
 )
 from channels.telegram.ids import Address
-from channels.telegram.markup import Styled
 from channels.telegram.render import Keyboard
 from channels.telegram.request import Flooded, NoSuchFile, NotSent, ServerUnwell
+from channels.telegram.styled_text import Styled
 
 _Result = TypeVar("_Result")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)

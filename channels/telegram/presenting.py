@@ -23,9 +23,9 @@ from channels.contract import (
 )
 from channels.shared.pacing import Urgency
 from channels.telegram.ids import Address
-from channels.telegram.markup import plain
 from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused
 from channels.telegram.render import REPEAT_LINE, UPLOAD_LIMIT_BYTES, FilePayload, TextPayload
+from channels.telegram.styled_text import plain
 from channels.telegram.throttle import Throttle
 
 _AGAIN = "~"

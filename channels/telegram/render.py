@@ -21,7 +21,8 @@ from channels.contract import (
 )
 from channels.shared.chunking import measure
 from channels.telegram.ids import ChoicePress, StopPress, callback_data
-from channels.telegram.markup import Mark, Styled, chunks, joined, plain, styled
+from channels.telegram.markup import styled
+from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
 
 TEXT_LIMIT = 4096  # UTF-16 units after entities parsing, Bot API sendMessage
 UPLOAD_LIMIT_BYTES = 50_000_000

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from channels.contract import TextUnit
 from channels.shared.chunking import measure
-from channels.telegram.markup import Styled, chunks, joined, plain, styled
+from channels.telegram.markup import styled
+from channels.telegram.styled_text import Styled, chunks, joined, plain
 from tests.simulators.telegram.texts import formatted
 
 _SNIPPETS = st.sampled_from(
