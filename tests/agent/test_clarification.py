@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent import AgentRuntime, Continuation, RunContext, RunRequest
-from agent.clarification_request import ASK_CLARIFICATION, ICONS, NO_QUESTION, clarification_request
+from agent.clarification.request import ASK_CLARIFICATION, ICONS, NO_QUESTION, clarification_request
 from tests.agent.pairing import check_strict_pairing
 from tests.agent.scripted import calls, scripted_config, texts
 

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.clarification_request import (
+from agent.clarification.request import (
     ASK_CLARIFICATION,
     ClarificationRequest,
     ClarificationType,
