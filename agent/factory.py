@@ -51,20 +51,20 @@ class GraphFactory:
         self._built: dict[GraphKey, BuiltGraph] = {}
         self._building = Lock()
 
-    async def graph_for(self, context: RunContext | None = None) -> BuiltGraph:
+    def graph_for(self, context: RunContext | None = None) -> BuiltGraph:
         """Give the graph for a run's options, without a run the default one.
 
-        Raises `ModelNotConfigured` if the model cannot be built.
+        The first time imports the provider's package, which may take seconds. Raises `ModelNotConfigured` if the model
+        cannot be built.
         """
+        return self._build_once(*self._choose(context))
+
+    async def prepared(self, context: RunContext | None = None) -> BuiltGraph:
+        """Give the graph as `graph_for` does, built off the event loop if it has to be."""
         model, key = self._choose(context)
-        # The first time imports the provider's package, which may take seconds.
         if key not in self._built:
             return await asyncio.to_thread(self._build_once, model, key)
         return self._built[key]
-
-    def default_graph(self) -> BuiltGraph:
-        """Give the default graph, built already or now."""
-        return self._build_once(*self._choose(None))
 
     def _choose(self, context: RunContext | None) -> tuple[ModelConfig, GraphKey]:
         model = choose_model(self._config.models, context.model_name if context else None)

@@ -60,7 +60,7 @@ class AgentRuntime:
             sandboxes = open_sandbox_provider(config.sandbox, paths)
             try:
                 runtime = cls(config, paths, checkpoints, sandboxes)
-                await runtime._graphs.graph_for()
+                await runtime._graphs.prepared()
                 yield runtime
             finally:
                 await sandboxes.aclose()
@@ -187,7 +187,7 @@ class AgentRuntime:
 
     def _default_graph(self, assistant_id: str) -> AgentGraph:
         self._check_assistant(assistant_id)
-        return self._graphs.default_graph().graph
+        return self._graphs.graph_for().graph
 
     def _check_assistant(self, assistant_id: str) -> None:
         if assistant_id not in self.assistants:
@@ -195,7 +195,7 @@ class AgentRuntime:
 
     async def _built(self, assistant_id: str, request: RunRequest | None = None) -> BuiltGraph:
         self._check_assistant(assistant_id)
-        return await self._graphs.graph_for(request.context if request else None)
+        return await self._graphs.prepared(request.context if request else None)
 
     def _bound(self, built: BuiltGraph, fence: int | None = None, watch: _WriteWatch | None = None) -> AgentGraph:
         saver = self._checkpoints.saver(fence, watch.refused if watch else None)
