@@ -64,7 +64,7 @@ def sections(source: str) -> list[str]:
     for found in _LINE.finditer(source):
         if found["fence"]:
             fence = _fence_after(fence, found["fence"])
-        elif not fence and found["begins"] and found.start("begins") - starts[-1] >= _SHORT:
+        elif not fence and found["begins"] is not None and found.start("begins") - starts[-1] >= _SHORT:
             starts.append(found.start("begins"))
     return [source[start:end] for start, end in zip(starts, [*starts[1:], len(source)], strict=True)]
 

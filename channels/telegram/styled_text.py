@@ -1,9 +1,10 @@
 """Text with its formatting, as Telegram takes it: entities beside the text, never a parse mode."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from channels.contract import TextUnit
 from channels.shared.chunking import split
@@ -13,8 +14,7 @@ Entity = dict[str, str | int]
 _MOST_ENTITIES = 100  # Bot API: what goes beyond is refused or dropped
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One entity. Offset and length count characters of the text here and become UTF-16 units in `entities`."""
 
     kind: MarkKind
@@ -28,6 +28,10 @@ class Mark:
         """The offset behind the last character."""
         return self.offset + self.length
 
+    def at(self, offset: int, end: int) -> "Mark":
+        """The same mark on other characters."""
+        return Mark(self.kind, offset, end - offset, self.url, self.language)
+
 
 @dataclass(frozen=True, slots=True)
 class Styled:
@@ -35,15 +39,6 @@ class Styled:
 
     text: str = ""
     marks: tuple[Mark, ...] = ()
-
-    def part(self, start: int, end: int) -> "Styled":
-        """The characters from `start` to `end`; marks are cut, so that a code block goes on in the next part."""
-        cut = (
-            replace(mark, offset=max(mark.offset, start) - start, length=min(mark.end, end) - max(mark.offset, start))
-            for mark in self.marks
-            if mark.offset < end and mark.end > start
-        )
-        return Styled(self.text[start:end], tuple(cut))
 
     def entities(self) -> list[Entity]:
         """`MessageEntity` objects of the Bot API, at most 100; if there are more, links and code are kept before emphasis."""
@@ -87,18 +82,22 @@ def joined(parts: Iterable[Styled], separator: str = "\n\n") -> Styled:
         if not part.text:
             continue
         offset += len(separator) if texts else 0
-        marks += (replace(mark, offset=mark.offset + offset) for mark in part.marks)
+        marks += (mark.at(mark.offset + offset, mark.end + offset) for mark in part.marks)
         texts.append(part.text)
         offset += len(part.text)
     return Styled(separator.join(texts), tuple(marks))
 
 
 def chunks(whole: Styled, limit: int) -> list[Styled]:
-    """Parts of at most `limit` UTF-16 units that together are the whole; a part of mere white space joins no message."""
-    parts: list[Styled] = []
-    start = 0
-    for piece in split(whole.text, limit, TextUnit.UTF16):
-        if piece.strip():
-            parts.append(whole.part(start, start + len(piece)))
-        start += len(piece)
-    return parts
+    """Parts of at most `limit` UTF-16 units that together are the whole; a part of mere white space joins no message.
+
+    A mark that is cut goes on in the next part, so that a code block stays one.
+    """
+    pieces = split(whole.text, limit, TextUnit.UTF16)
+    starts = list(accumulate(map(len, pieces), initial=0))
+    marks: list[list[Mark]] = [[] for _ in pieces]
+    for mark in whole.marks:
+        for number in range(bisect_right(starts, mark.offset) - 1, bisect_left(starts, mark.end)):
+            start, end = starts[number], starts[number + 1]
+            marks[number].append(mark.at(max(mark.offset, start) - start, min(mark.end, end) - start))
+    return [Styled(piece, tuple(cut)) for piece, cut in zip(pieces, marks, strict=True) if piece.strip()]

@@ -127,6 +127,7 @@ def test_reading_section_by_section_gives_the_same_tree(document: str, fillers: 
 def test_of_a_growing_text_only_the_last_section_is_read_anew() -> None:
     paragraphs = [f"Paragraph {number} of the answer. " * 20 for number in range(20)]
     before, after = "\n\n".join(paragraphs), "\n\n".join([*paragraphs, "and more"])
+    assert len(sections(before)) > 10
     parse(before)
     misses = parse_section.cache_info().misses
     parse(after)
