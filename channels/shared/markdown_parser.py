@@ -36,7 +36,10 @@ from channels.shared.markdown import (
 _DEEPEST_BLOCK = 60
 _DEEPEST_INLINE = 20
 _SHORT = 512
-_LINE = re.compile(r"^[ \t>]*(?P<fence>`{3,}|~{3,})|\n[ \t]*\n(?P<begins>(?=#{1,6} |[^\W\d]))", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?P<lead>[ \t>*+\-\d.)]*)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)$|\n[ \t]*\n(?P<begins>(?=#{1,6} |[^\W\d]))",
+    re.MULTILINE,
+)
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _WRAPPERS: Mapping[str, type[Strong] | type[Emphasis] | type[Strike]] = {"strong": Strong, "em": Emphasis, "s": Strike}
 
@@ -62,17 +65,21 @@ def sections(source: str) -> list[str]:
         return [source]
     starts, fence = [0], ""
     for found in _LINE.finditer(source):
-        if found["fence"]:
-            fence = _fence_after(fence, found["fence"])
-        elif not fence and found["begins"] is not None and found.start("begins") - starts[-1] >= _SHORT:
+        if found["begins"] is None:
+            if not fence and found["lead"]:
+                break  # a fence inside a list or a quote ends with it, which takes a parser to know
+            fence = _fence_after(fence, found)
+        elif not fence and found.start("begins") - starts[-1] >= _SHORT:
             starts.append(found.start("begins"))
     return [source[start:end] for start, end in zip(starts, [*starts[1:], len(source)], strict=True)]
 
 
-def _fence_after(opened: str, marks: str) -> str:
+def _fence_after(opened: str, line: re.Match[str]) -> str:
+    """The marks of the fence that is open behind this line, given those before it."""
     if not opened:
-        return marks
-    return "" if marks.startswith(opened) else opened
+        return "" if "`" in line["info"] and line["fence"].startswith("`") else line["fence"]
+    closes = line["fence"].startswith(opened) and not line["info"].strip() and re.fullmatch(" {0,3}", line["lead"])
+    return "" if closes else opened
 
 
 @lru_cache(maxsize=256)

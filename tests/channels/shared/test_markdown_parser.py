@@ -116,8 +116,23 @@ def test_definitions_that_are_used_are_links_and_nothing_else() -> None:
     assert paragraph.children[1] == Link("http://used.example", (TextRun("this"),))
 
 
-@given(_DOCUMENTS, st.lists(st.sampled_from(["Plain text. " * 50, "# Head\n\n" + "word " * 120]), max_size=3))
-@settings(max_examples=200, deadline=None)
+_FILLERS = st.sampled_from(
+    [
+        "Plain text. " * 50,
+        "# Head\n\n" + "word " * 120,
+        "```\ncode\n\n" + "word of code " * 60 + "\n\nmore code\n```",
+        "~~~~py\n```\n\n" + "word of code " * 60 + "\n~~~~",
+        "- ```\n  in a list\n  ```",
+        "- ```\n  in a list",
+        "> ```\n> quoted",
+        "```inline```",
+        "1. one\n\n   two",
+    ]
+)
+
+
+@given(_DOCUMENTS, st.lists(_FILLERS, max_size=5))
+@settings(max_examples=400, deadline=None)
 def test_reading_section_by_section_gives_the_same_tree(document: str, fillers: list[str]) -> None:
     source = "\n\n".join([document, *fillers, document])
     assert "".join(sections(source)) == source
