@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.agent.conftest import database_url, postgres_server, postgres_url
 from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.telegram.client import TelegramSimulator
+
+__all__ = ["database_url", "postgres_server", "postgres_url"]
 
 
 @pytest.fixture
@@ -24,9 +27,10 @@ async def model() -> AsyncIterator[ModelSimulator]:
 
 
 @pytest.fixture
-def settings(telegram: TelegramSimulator, model: ModelSimulator) -> dict[str, Any]:
+def settings(telegram: TelegramSimulator, model: ModelSimulator, database_url: str | None) -> dict[str, Any]:
     """A configuration against the simulators, open to everybody, with short leases."""
     return {
+        "database": {"url": database_url},
         "gateway": {"port": 0},
         "models": [
             {"name": "main", "model": "fake", "api_key": model.api_key, "base_url": model.base_url},

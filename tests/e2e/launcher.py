@@ -1,5 +1,6 @@
 """Starts the program; from the moment it is ready a detector makes every blocking call on its event loop raise."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from blockbuster import BlockBuster
 
 from bridge import app, cli
 from bridge.config import Config
+from tests.e2e import breakpoints
 
 open_bridge = app.open_bridge
 
@@ -25,5 +27,7 @@ async def watched(config: Config) -> AsyncIterator[app.Bridge]:
 
 if __name__ == "__main__":
     sys.argv[0] = "threadbridge"
+    if place := os.environ.get("KILL_AT"):
+        breakpoints.arm(place)
     app.open_bridge = watched
     cli.main()

@@ -10,7 +10,7 @@ from typing import Any, Self
 import aiohttp
 import yaml
 
-_LAUNCHER = Path(__file__).with_name("launcher.py")
+_REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Program:
@@ -33,8 +33,8 @@ class Program:
         start_at = self.log_path.stat().st_size
         try:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, str(_LAUNCHER), "serve", "--config", str(config),
-                env={**os.environ, **self._environment}, stdout=log, stderr=log,
+                sys.executable, "-m", "tests.e2e.launcher", "serve", "--config", str(config),
+                cwd=_REPOSITORY, env={**os.environ, **self._environment}, stdout=log, stderr=log,
             )  # fmt: skip
         finally:
             log.close()
@@ -49,6 +49,13 @@ class Program:
     def log(self) -> str:
         """Everything it wrote, over all its starts."""
         return self.log_path.read_text(errors="replace")
+
+    async def died(self, timeout_seconds: float = 30.0) -> int:
+        """Wait until it is gone; its exit code. Started again, it is not killed at that place once more."""
+        assert self._process is not None
+        code = await asyncio.wait_for(self._process.wait(), timeout_seconds)
+        self._environment.pop("KILL_AT", None)
+        return code
 
     async def kill(self) -> None:
         """`kill -9`."""
