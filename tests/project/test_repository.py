@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,16 @@ TARGETS = (
     "help",
 )
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+
+
+_IMPORT_ALL_WITHOUT = """
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))  # None there is a package that is not installed
+for package in ("agent", "bridge", "channels", "migrations"):
+    for module in pkgutil.walk_packages([package], f"{package}."):
+        if not module.name.endswith(("__main__", ".env")) and ".versions." not in module.name:
+            importlib.import_module(module.name)
+"""
 
 
 def _make(*arguments: str) -> str:
@@ -97,6 +107,17 @@ def test_the_lock_files_cover_what_the_project_asks_for():
     assert _names([*project["project"]["dependencies"], *groups["build"]]) <= program.keys()
     assert _names([*groups["dev"]]) <= development.keys()
     assert program.items() <= development.items(), "the program is tested with what it is run with"
+
+
+def test_the_program_needs_no_package_that_only_development_installs():
+    only_development = _locked("requirements-dev.lock").keys() - _locked("requirements.lock").keys()
+    modules = {
+        module
+        for module, packages in metadata.packages_distributions().items()
+        if {_normal(package) for package in packages} <= only_development
+    }
+    assert "pytest" in modules
+    subprocess.run([sys.executable, "-c", _IMPORT_ALL_WITHOUT, *modules], cwd=ROOT, check=True, timeout=100)
 
 
 def test_langgraphs_own_tools_find_the_agent(tmp_path, monkeypatch):
