@@ -163,3 +163,46 @@ async def test_half_a_surrogate_pair_does_not_lose_the_answer(telegram, channel,
     turn = await asked(channel, host, ana)
     await turn.show(final("cut \ud83d here **and** on"))
     assert await texts(telegram, ana.id) == ["cut ? here and on"]
+
+
+async def test_a_delivery_that_is_cut_off_in_mid_post_leaves_word_of_it(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana)
+    await telegram.hold("cut", "sendMessage", when="after")
+    under_way = asyncio.create_task(turn.show(final("the answer")))
+    await telegram.gate_reached("cut")
+    under_way.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await under_way
+    await telegram.release("cut")
+    assert [piece.state for piece in turn.ledger.receipt.pieces] == [PieceState.ATTEMPTING]
+    await channel.stop()
+    turn.channel = made_channel(telegram)
+    await turn.channel.start(host)
+    await turn.show(final("the answer"))
+    first, second = await texts(telegram, ana.id)
+    assert first == "the answer"
+    assert "may be a repeat" in second
+    await turn.channel.stop()
+    await turn.channel.close()
+
+
+async def test_an_update_that_cannot_be_read_is_passed_over_and_the_next_is_heard(channel, host, caplog) -> None:
+    await channel._handle({"update_id": 1, "message": {"message_id": "?"}})
+    await channel._handle({"update_id": 2, "callback_query": {}})
+    assert host.events == []
+    assert "update 1 is not understood" in caplog.text
+    assert channel.health().ok
+
+
+async def test_a_message_that_grew_in_a_group_goes_on_there_after_a_restart(telegram, channel, host, ana) -> None:
+    group = await telegram.group(ana)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=group)
+    await turn.show(working("The answer is"))
+    await channel.stop()
+    turn.channel = made_channel(telegram)
+    await turn.channel.start(host)
+    await turn.show(final("The answer is 42."))
+    (message,) = (await telegram.chat(group)).from_bot
+    assert [state.text for state in message.edits] == ["The answer is", "The answer is 42."]
+    await turn.channel.stop()
+    await turn.channel.close()
