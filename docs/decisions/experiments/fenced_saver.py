@@ -24,7 +24,7 @@ from langchain_core.tools import tool
 from agent.errors import LeaseLost
 from agent.savers import CheckpointConfig, open_checkpoints
 
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 150
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ def note(log: Path, line: str) -> None:
 
 async def run(place: str, thread: str, fence: int, log: Path, point: str | None, number: int) -> None:
     """One process: claim, run, and say how it ended."""
-    home, url = (None, place) if place.startswith("postgresql") else (Path(place), None)
-    async with open_checkpoints(CheckpointConfig(), home=home or Path(), database_url=url) as store:
+    async with open_place(place) as store:
         await store.claim(thread, fence)
         config = {"configurable": {"thread_id": thread}, "metadata": {"run_id": "run-1"}}
         reader = build_graph(log).copy(update={"checkpointer": store.saver()})
@@ -111,11 +110,20 @@ async def run(place: str, thread: str, fence: int, log: Path, point: str | None,
         except LeaseLost:
             print(json.dumps({"ended": "lease lost"}), flush=True)
             return
-        messages = (await reader.aget_state(config)).values["messages"]
-        saved = [s async for s in reader.aget_state_history(config)]
-        print(
-            json.dumps({"ended": "finished", "messages": [told(m) for m in messages], "kept": len(saved)}), flush=True
-        )
+        print(json.dumps({"ended": "finished"}), flush=True)
+
+
+def open_place(place: str):
+    url = place if place.startswith("postgresql") else None
+    return open_checkpoints(CheckpointConfig(), home=Path(place), database_url=url)
+
+
+async def look(place: str, thread: str) -> dict:
+    """Say what is stored of a thread."""
+    async with open_place(place) as store:
+        config = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+        found = [each async for each in store.saver().alist(config)]
+        return {"messages": [told(m) for m in found[0].checkpoint["channel_values"]["messages"]], "kept": len(found)}
 
 
 def told(message) -> str:
@@ -172,20 +180,21 @@ async def play(place: str, scenario: Scenario, logs: Path) -> dict:
             await asyncio.sleep(0.02)
         second = await spawn(place, thread, 2, log)
         said, _ = await asyncio.wait_for(second.communicate(), LIMIT_SECONDS)
+        stored = await look(place, thread)
         if scenario.signal is signal.SIGSTOP:
             first.send_signal(signal.SIGCONT)
         stalled, _ = await asyncio.wait_for(first.communicate(), LIMIT_SECONDS)
     finally:
         if first.returncode is None:
             first.kill()
-    last = await spawn(place, thread, 3, log)
-    after, _ = await asyncio.wait_for(last.communicate(), LIMIT_SECONDS)
+            await first.wait()
     lines = log.read_text().split("\n")
     return {
         "scenario": scenario.name,
         "second": json.loads(said),
+        "stored": stored,
         "first": json.loads(stalled) if stalled else None,
-        "afterwards": json.loads(after),
+        "afterwards": await look(place, thread),
         "fast_ran": lines.count("fast"),
         "slow_ran": lines.count("slow"),
     }
