@@ -158,11 +158,11 @@ class _House:
         stack.push_async_callback(self.signs.stop)
         self.inbox.start()
         stack.push_async_callback(self.inbox.stop)
+        stack.push_async_callback(self.gateway.stop)  # after the channels: their open streams would hold it up
         for channel in self.channels.values():
             stack.push_async_callback(channel.stop)
             await channel.start(self.host)
         await self.gateway.start()
-        stack.push_async_callback(self.gateway.stop)
         return self.bridge
 
     def _health(self) -> Mapping[str, ChannelHealth]:

@@ -17,6 +17,7 @@ _OWN_DISPLAY = frozenset(
 )  # shown as what they are, not as tool calls
 _DETAIL_KEYS = ("path", "file_path", "query", "url", "pattern", "description", "command")
 _DETAIL_CHARS = 80
+_VIRTUAL_ROOT = "/mnt/user-data/"  # says nothing to a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,6 @@ def _detail(args: Mapping[str, Any]) -> str:
     for key in _DETAIL_KEYS:
         value = args.get(key)
         if isinstance(value, str) and value.strip():
-            line = " ".join(value.split())
+            line = " ".join(value.removeprefix(_VIRTUAL_ROOT).split())
             return line if len(line) <= _DETAIL_CHARS else line[: _DETAIL_CHARS - 1] + "…"
     return ""

@@ -14,7 +14,8 @@ from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, deliveries, inbox, runs
+from bridge.persistence import clarifications, deliveries, inbox, runs, threads, transcript
+from bridge.persistence import conversations as records
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import NewDelivery
@@ -22,6 +23,7 @@ from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.runs.config import RunsConfig
 from bridge.runs.manager import stop_all
 from bridge.runs.records import CancelAction
+from bridge.runs.turn_input import as_said
 from channels.contract import (
     ChannelSection,
     ChoiceSelected,
@@ -198,7 +200,7 @@ class _Decision:
         )
 
     def _say(self, event: MessageReceived, text: str) -> None:
-        """Answer on behalf of the house."""
+        """Answer on behalf of the house, and write both down where the conversation stands now."""
         delivery = NewDelivery(
             id=f"event-{self._events[0].id}",
             conversation=self._conversation.key,
@@ -206,7 +208,14 @@ class _Decision:
             reply_to=event.message_id,
             body=Reply((Text("answer", text),), ReplyPhase.FINAL),
         )
-        self._effects.deliveries_stored |= deliveries.insert(self._connection, delivery, now=self._now)
+        if not deliveries.insert(self._connection, delivery, now=self._now):
+            return
+        self._effects.deliveries_stored = True
+        current = records.find(self._connection, self._conversation.key)
+        thread_id = current.thread_id if current else None
+        if thread_id is not None and threads.find(self._connection, thread_id, lock=True) and delivery.body is not None:
+            transcript.append_person(self._connection, thread_id, delivery.id, as_said(event), now=self._now)
+            transcript.append_reply(self._connection, thread_id, delivery.id, delivery.body, now=self._now)
 
     def _settle(self, state: EventState) -> None:
         """What no branch has settled is done."""

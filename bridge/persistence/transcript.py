@@ -36,23 +36,23 @@ def append_person(connection: Connection, thread_id: str, run_id: str, said: Sai
         "text": said.text,
         "sender_name": said.sender_name,
         "message_id": said.message_id,
-        "files": [[file.path, file.name, file.size_bytes] for file in said.files],
+        "files": _files_body(said.files),
     }
     return _append(connection, thread_id, run_id, EntryKind.PERSON, body, now)
 
 
-def set_files(connection: Connection, run_id: str, files: Sequence[tuple[str, str, int]]) -> None:
-    """The files of what the person said have come: (virtual path, name, bytes) each."""
-    first = select(t.c.thread_id, t.c.seq, t.c.body).where(t.c.run_id == run_id, t.c.kind == EntryKind.PERSON)
-    row = connection.execute(first.order_by(t.c.seq).limit(1)).one_or_none()
-    if row is not None:
-        body = {**row.body, "files": [list(file) for file in files]}
-        connection.execute(update(t).where(t.c.thread_id == row.thread_id, t.c.seq == row.seq).values(body=body))
+def set_files(connection: Connection, run_id: str, message_id: str, files: Sequence[TranscriptFile]) -> None:
+    """The files of one message of the turn have come."""
+    query = select(t.c.thread_id, t.c.seq, t.c.body).where(t.c.run_id == run_id, t.c.kind == EntryKind.PERSON)
+    for row in connection.execute(query).all():
+        if row.body["message_id"] == message_id:
+            body = {**row.body, "files": _files_body(files)}
+            connection.execute(update(t).where(t.c.thread_id == row.thread_id, t.c.seq == row.seq).values(body=body))
 
 
-def append_reply(connection: Connection, thread_id: str, reply: Reply, *, now: datetime) -> int:
-    """Write down a run's whole answer. The thread's row must be locked by this transaction."""
-    return _append(connection, thread_id, reply.run_id or "", EntryKind.REPLY, orjson.loads(reply_to_json(reply)), now)
+def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Reply, *, now: datetime) -> int:
+    """Write down a whole answer, a run's or the house's own. The thread's row must be locked by this transaction."""
+    return _append(connection, thread_id, run_id, EntryKind.REPLY, orjson.loads(reply_to_json(reply)), now)
 
 
 def reply_of(connection: Connection, run_id: str) -> Reply | None:
@@ -73,6 +73,10 @@ def entries(connection: Connection, thread_id: str, *, after: int = 0, limit: in
     """What was said behind `after`, oldest first."""
     query = select(t).where(t.c.thread_id == thread_id, t.c.seq > after).order_by(t.c.seq).limit(limit)
     return [_entry(row) for row in connection.execute(query)]
+
+
+def _files_body(files: Sequence[TranscriptFile]) -> list[list[str | int]]:
+    return [[file.path, file.name, file.size_bytes] for file in files]
 
 
 def _append(connection: Connection, thread_id: str, run_id: str, kind: EntryKind, body: Any, now: datetime) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphDrained
-from langgraph.types import Command
+from langgraph.types import Command, Send
 from sqlalchemy import Connection
 
 from agent import Continuation, RunContext, RunRequest
@@ -16,7 +16,6 @@ from agent.errors import AgentError, LeaseLost
 from bridge.delivery.composer import Composition, compose
 from bridge.delivery.events import derive
 from bridge.errors import LeaseExpired
-from bridge.files.uploads import Upload
 from bridge.persistence import inbox, runs, stream_parts, threads, transcript
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
@@ -26,7 +25,8 @@ from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
 from bridge.runs.steering import Steering
 from bridge.runs.stream import LiveStream
-from bridge.runs.turn_input import as_said, message_id
+from bridge.runs.turn_input import Told, as_said, message_id
+from channels.contract import TranscriptFile
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class Attempt:
             return False, False
         stream_parts.insert(connection, run.run_id, parts)
         waiting = self._release_steering(connection)
-        transcript.append_reply(connection, run.thread_id, self._composition.reply, now=now)
+        transcript.append_reply(connection, run.thread_id, run.run_id, self._composition.reply, now=now)
         threads.set_status(
             connection, run.thread_id, _THREAD_STATUS[outcome.status], now=now, title=self._observer.title
         )
@@ -161,7 +161,7 @@ class Attempt:
         if continuation is Continuation.FRESH:
             await self._note_checkpoint_before()
             messages = await self._input(events)
-            command = Command(**run.spec.command) if run.spec.command else None
+            command = _command(run.spec.command) if run.spec.command else None
             return self._agent_request(messages, command)
         await self._catch_up()
         return self._agent_request(None, None) if continuation is Continuation.UNFINISHED else None
@@ -221,17 +221,17 @@ class Attempt:
         run = self._run
         if run.spec.input is not None or not events:
             return run.spec.input
-        messages, uploads = await self._house.turn_input.messages(run.thread_id, events)
-        if uploads:
-            await self._house.database.write(lambda connection: self._remember(connection, messages, uploads))
-        return {"messages": messages}
+        told = await self._house.turn_input.tell(run.thread_id, events)
+        if told.files:
+            await self._house.database.write(lambda connection: self._remember(connection, told))
+        return {"messages": told.messages}
 
-    def _remember(self, connection: Connection, messages: list[dict[str, Any]], uploads: Sequence[Upload]) -> None:
+    def _remember(self, connection: Connection, told: Told) -> None:
         """The files are here: another attempt must not fetch them again, and the transcript can name them."""
-        runs.set_input(connection, self._run, {"messages": messages})
-        transcript.set_files(
-            connection, self._run.run_id, [(file.path, file.name, file.size_bytes) for file in uploads]
-        )
+        runs.set_input(connection, self._run, {"messages": told.messages})
+        for sent_as, uploads in told.files.items():
+            files = [TranscriptFile(upload.path, upload.name, upload.size_bytes) for upload in uploads]
+            transcript.set_files(connection, self._run.run_id, sent_as, files)
 
     async def _stopped(self, drive: asyncio.Task[None]) -> Outcome:
         drive.cancel()
@@ -252,6 +252,16 @@ class Attempt:
         if isinstance(error, LeaseLost | LeaseExpired):
             raise error
         return _failed(self._run, error)
+
+
+def _command(fields: Mapping[str, Any]) -> Command[Any]:
+    """The command a client wrote as JSON; a `Send` comes as {"node", "input"}."""
+    goto = fields.get("goto")
+    targets = [
+        Send(target["node"], target.get("input")) if isinstance(target, Mapping) else target
+        for target in (goto if isinstance(goto, list) else [goto] if goto else [])
+    ]
+    return Command(**{**fields, "goto": targets} if targets else fields)
 
 
 def _failed(run: RunRecord, error: BaseException) -> Outcome:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import stamina
@@ -17,6 +18,14 @@ logger = logging.getLogger(__name__)
 _FETCH_SECONDS = 300.0
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the agent is told, and which files came with which of the person's messages."""
+
+    messages: list[dict[str, Any]]
+    files: Mapping[str, Sequence[Upload]]
+
+
 class TurnInput:
     """Makes the input of a run out of what people sent."""
 
@@ -24,26 +33,17 @@ class TurnInput:
         self._uploads = uploads
         self._channels = channels
 
-    async def messages(
-        self, thread_id: str, events: Sequence[StoredEvent]
-    ) -> tuple[list[dict[str, Any]], Sequence[Upload]]:
-        """One human message for all events of the turn (its id is the first event's, so that a repeat replaces it), and its files."""
+    async def tell(self, thread_id: str, events: Sequence[StoredEvent]) -> Told:
+        """One human message for all events of the turn; its id is the first event's, so that a repeat replaces it."""
         received = [stored.event for stored in events if isinstance(stored.event, MessageReceived)]
-        uploads, refused = await self._fetch(thread_id, received)
+        files: dict[str, Sequence[Upload]] = {}
         texts = [said(event) for event in received if event.text]
-        texts += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
-        message = human_message(events[0].id, "\n\n".join(texts), uploads)
-        return [message], uploads
-
-    async def _fetch(self, thread_id: str, events: Sequence[MessageReceived]) -> tuple[list[Upload], list[Refused]]:
-        uploads: list[Upload] = []
-        refused: list[Refused] = []
-        for event in events:
+        for event in received:
             if event.files:
-                came, missing = await self._fetch_patiently(thread_id, event)
-                uploads += came
-                refused += missing
-        return uploads, refused
+                files[event.message_id], refused = await self._fetch_patiently(thread_id, event)
+                texts += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
+        uploads = [upload for came in files.values() for upload in came]
+        return Told([human_message(events[0].id, "\n\n".join(texts), uploads)], files)
 
     async def _fetch_patiently(self, thread_id: str, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
         channel = self._channels[event.conversation.channel]
