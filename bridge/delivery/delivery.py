@@ -191,15 +191,15 @@ class Delivery:
             self._house.pacer.silence(self._record.conversation, 1.0)
 
     async def _show_last(self, reply: Reply) -> None:
-        """The final snapshot: tried again until it stands, or the error is raised."""
+        """The final snapshot, at once (a channel keeps its platform's limits itself); tried again until it stands or the error is raised."""
         for tries_left in reversed(range(_TRIES)):
-            await self._pace()
             try:
                 await self._show(reply)
             except RateLimited as error:
                 if not tries_left:
                     raise
                 self._house.pacer.silence(self._record.conversation, error.retry_after_seconds)
+                await self._pace()
             except ChannelError as error:
                 if not tries_left or not (error.retryable or isinstance(error, OutcomeUnknown)):
                     raise
