@@ -1,28 +1,25 @@
 """What the contract suite needs of an adapter's test bench: a person, their screen, and the platform's moods."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from channels.contract import Channel, ChoiceSelected, MessageReceived, StopRequested
 from tests.contracts.host import MemoryHost
-
-
-class NotOnThisPlatform(Exception):
-    """The platform has no such thing; the test that asks for it is skipped with this reason."""
 
 
 class ChannelHarness(Protocol):
     """One adapter, connected to a simulated (or, for a page of ours, real) platform with one person on it.
 
     `host` is the house the adapter submits to; `secrets` are the strings that must never leave it.
-    A method that has no counterpart on the platform raises NotOnThisPlatform.
+    `has_no` names the tests of which the platform has no counterpart, each with the reason.
     """
 
     channel: Channel
     host: MemoryHost
     secrets: Sequence[str]
+    has_no: ClassVar[Mapping[str, str]]
 
     def __init__(self, platform: Any) -> None: ...
 

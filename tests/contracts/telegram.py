@@ -1,7 +1,8 @@
 """The contract suite's bench for Telegram: the adapter, python-telegram-bot and the strict simulator."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from channels.contract import ChoiceSelected, MessageReceived, StopRequested
 from channels.telegram.adapter import TelegramChannel
@@ -13,6 +14,8 @@ from tests.simulators.telegram.views import ChatView, Upload
 
 class TelegramHarness:
     """Ana, her private chat with the bot, and the adapter that polls."""
+
+    has_no: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, platform: TelegramSimulator) -> None:
         self.simulator = platform
