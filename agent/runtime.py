@@ -96,7 +96,7 @@ class AgentRuntime:
         )
         async with aclosing(cast("AsyncGenerator[StreamPart, None]", parts)) as stream:
             while (part := await watch.next(stream)) is not None:
-                yield part
+                yield _shown(part)
 
     async def claim(self, thread_id: str, fence: int) -> None:
         """Raise the thread's fence, before anything of the run is written; `LeaseLost` if a higher one stands."""
@@ -116,7 +116,7 @@ class AgentRuntime:
     ) -> StateSnapshot:
         """Give the thread's state, or the one of an older checkpoint."""
         graph = self._bound(await self._built(assistant_id))
-        return await graph.aget_state(_place(thread_id, checkpoint_id), subgraphs=subgraphs)
+        return _without_marks(await graph.aget_state(_place(thread_id, checkpoint_id), subgraphs=subgraphs))
 
     async def get_history(
         self,
@@ -133,7 +133,7 @@ class AgentRuntime:
         states = graph.aget_state_history(
             _place(thread_id), filter=dict(metadata) if metadata else None, before=earlier, limit=limit
         )
-        return [state async for state in states]
+        return [_without_marks(state) async for state in states]
 
     async def update_state(
         self,
@@ -220,6 +220,26 @@ def _input(request: RunRequest) -> Any:
     if request.command is not None:
         return request.command
     return None if request.input is None else {**request.input, TURN_BEGUN: False}
+
+
+def _shown(part: StreamPart) -> StreamPart:
+    """The part without the folding's own mark, which is nobody else's business."""
+    data = part["data"]
+    if part["type"] == "values":
+        return {**part, "data": _unmarked(data)}
+    if part["type"] == "updates" and isinstance(data, Mapping):
+        return {**part, "data": {node: _unmarked(change) for node, change in data.items()}}
+    return part
+
+
+def _unmarked(values: Any) -> Any:
+    if isinstance(values, Mapping) and TURN_BEGUN in values:
+        return {key: value for key, value in values.items() if key != TURN_BEGUN}
+    return values
+
+
+def _without_marks(state: StateSnapshot) -> StateSnapshot:
+    return state._replace(values=_unmarked(state.values))
 
 
 def _place(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:

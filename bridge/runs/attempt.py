@@ -124,7 +124,8 @@ class Attempt:
 
     async def _drive(self) -> None:
         agent, run = self._house.agent, self._run
-        await agent.claim(run.thread_id, run.fence)
+        if run.attempt > 1:  # before its state is read; otherwise the stream claims
+            await agent.claim(run.thread_id, run.fence)
         self._emit("metadata", {"run_id": run.run_id, "attempt": run.attempt})
         events = await self._events()
         if events:

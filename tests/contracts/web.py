@@ -30,6 +30,7 @@ class WebHarness:
         "test_a_file_that_is_gone_or_too_large_says_why": "a file goes straight into the thread and is never downloaded",
         "test_a_limit_is_honoured_and_the_answer_comes_once": "a page of ours limits no rate",
         "test_a_lost_reply_leads_to_a_repeat_that_says_so": "nothing is posted to another server",
+        "test_no_secret_is_logged_or_raised": "it holds no credential of another server",
     }
 
     def __init__(self, platform: None) -> None:
