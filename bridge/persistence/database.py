@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import orjson
-from sqlalchemy import Connection, Engine, Executable, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Executable, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -95,8 +95,14 @@ class PostgresDatabase:
     backend: Backend = "postgresql"
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        address = make_url(url)
         self.engine = create_async_engine(
-            make_url(url), pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, **_json_options()
+            address,
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_pre_ping=True,
+            connect_args={"options": _in_utc(address)},
+            **_json_options(),
         )
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
@@ -122,6 +128,12 @@ def for_update(connection: Connection, statement: Any, *, skip_locked: bool = Fa
 def changed(connection: Connection, statement: Executable) -> int:
     """Run an UPDATE or DELETE and say how many rows it met."""
     return connection.execute(statement).rowcount
+
+
+def _in_utc(address: URL) -> str:
+    """The server's options with times in UTC: for any other zone the driver reads a file, and it does so on the event loop."""
+    asked = address.query.get("options", "")
+    return " ".join([*([asked] if isinstance(asked, str) else asked), "-c TimeZone=UTC"]).strip()
 
 
 def _json_options() -> dict[str, Any]:
