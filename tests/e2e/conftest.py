@@ -1,12 +1,14 @@
-"""The simulators and the program, wired together."""
+"""The simulators and the program, wired together: for each test anew, or shared by the tests of a module."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from tests.agent.conftest import database_url, postgres_server, postgres_url
+from tests.databases import database_url, postgres_server, postgres_url
+from tests.e2e.house import House, fresh_database, open_house, running, settings_for
 from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.telegram.client import TelegramSimulator
@@ -28,31 +30,35 @@ async def model() -> AsyncIterator[ModelSimulator]:
 
 @pytest.fixture
 def settings(telegram: TelegramSimulator, model: ModelSimulator, database_url: str | None) -> dict[str, Any]:
-    """A configuration against the simulators, open to everybody, with short leases."""
-    return {
-        "database": {"url": database_url},
-        "gateway": {"port": 0},
-        "models": [
-            {"name": "main", "model": "fake", "api_key": model.api_key, "base_url": model.base_url},
-        ],
-        "channels": {
-            "telegram": {
-                "enabled": True,
-                "bot_token": telegram.token,
-                "base_url": telegram.base_url,
-                "access": "open",
-            },
-        },
-        "runs": {"lease_seconds": 4, "heartbeat_seconds": 1, "drain_seconds": 5},
-    }
+    return settings_for(telegram, model, database_url)
 
 
 @pytest.fixture
 async def program(tmp_path: Path, settings: dict[str, Any]) -> AsyncIterator[Program]:
-    program = Program(tmp_path / "home", settings=settings)
-    await program.start()
-    yield program
-    await program.stop()
-    log = program.log()
-    assert "Blocking call" not in log, log
-    assert "Traceback" not in log, log
+    async with running(tmp_path / "home", settings) as program:
+        yield program
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def shared_database(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """The database of the module's `house`: its tests run once on either."""
+    if request.param == "sqlite":
+        yield None
+        return
+    with fresh_database(request.getfixturevalue("postgres_server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def changed_settings() -> dict[str, Any]:
+    """Sections of the configuration in which the module's `house` differs; overridden where it does."""
+    return {}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(
+    tmp_path_factory: pytest.TempPathFactory, shared_database: str | None, changed_settings: dict[str, Any]
+) -> AsyncIterator[House]:
+    """One start of everything for all tests of a module; each takes people of its own."""
+    async with open_house(tmp_path_factory.mktemp("house") / "home", shared_database, **changed_settings) as house:
+        yield house
