@@ -64,14 +64,20 @@ class LeaseKeeper:
         return self._clock() + timedelta(seconds=self._lease_seconds)
 
     def hold(self, key: str, *, taken_at: float) -> Lease:
-        """A lease the database gave; `taken_at` is `time.monotonic()` from before it was asked."""
+        """A lease the database gave; `taken_at` is `time.monotonic()` from before it was asked.
+
+        A process that stood still may take anew what it held before: who still acts under the former lease loses it.
+        """
+        if (former := self._leases.get(key)) is not None:
+            former.lose()
         lease = Lease(key, taken_at + self._lease_seconds * _MARGIN)
         self._leases[key] = lease
         return lease
 
-    def drop(self, key: str) -> None:
-        """The work is done."""
-        self._leases.pop(key, None)
+    def drop(self, lease: Lease) -> None:
+        """The work under this lease is done; one taken anew meanwhile is somebody else's."""
+        if self._leases.get(lease.key) is lease:
+            del self._leases[lease.key]
 
     async def _beat_forever(self) -> None:
         while True:

@@ -125,7 +125,7 @@ class Deliverer:
             logger.exception("delivery %s stopped short", record.id)
             await self._put_off(record, repr(error)[:500])
         finally:
-            self._leases.drop(record.id)
+            self._leases.drop(lease)
 
     async def _give_back(self, record: DeliveryRecord) -> None:
         """So that another process, or this one after its restart, takes it up at once."""

@@ -48,7 +48,7 @@ class EmbeddedRunQueue:
         self._clock = clock
         self._from_owners: Collection[str] = ()
         self._active: dict[str, ActiveRun] = {}
-        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._tasks: dict[asyncio.Task[None], ActiveRun] = {}
         self._claiming: asyncio.Task[None] | None = None
         self._leases = LeaseKeeper(
             self._renew, lease_seconds=config.lease_seconds, heartbeat_seconds=config.heartbeat_seconds, clock=clock
@@ -121,7 +121,7 @@ class EmbeddedRunQueue:
         self._active[run.run_id] = active
         task = asyncio.create_task(self._drive(active), name=f"run-{run.run_id}")
         active.lease.on_lost = task.cancel
-        self._tasks[task] = run.run_id
+        self._tasks[task] = active
         task.add_done_callback(self._done)
 
     async def _drive(self, active: ActiveRun) -> None:
@@ -132,7 +132,7 @@ class EmbeddedRunQueue:
             logger.exception("run %s stopped short", active.run.run_id)
             await asyncio.sleep(1.0)  # a fault that repeats at once must not spin
         finally:
-            self._leases.drop(active.run.run_id)
+            self._leases.drop(active.lease)
             if not ended:
                 await asyncio.shield(self._let_go(active.run))
 
@@ -141,8 +141,10 @@ class EmbeddedRunQueue:
         await self._database.write(lambda connection: runs.let_go(connection, run, now=self._clock()))
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        run_id = self._tasks.pop(task)
-        self._active.pop(run_id, None)
+        active = self._tasks.pop(task)
+        run_id = active.run.run_id
+        if self._active.get(run_id) is active:  # else this process has taken the run anew
+            del self._active[run_id]
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("run %s could not be let go: %s", run_id, error)
         self.wake()
