@@ -100,7 +100,8 @@ class Delivery:
         except RateLimited as error:
             await self._put_off(error, timedelta(seconds=error.retry_after_seconds))
         except ChannelError as error:
-            if error.retryable and self._record.attempts < _GIVE_UP_ATTEMPTS:
+            may_pass = error.retryable or isinstance(error, OutcomeUnknown)
+            if may_pass and self._record.attempts < _GIVE_UP_ATTEMPTS:
                 await self._put_off(error, timedelta(seconds=2 ** min(self._record.attempts, 9)))
             else:
                 logger.error("delivery %s failed for good: %s", self._record.id, error)
@@ -191,7 +192,7 @@ class Delivery:
             self._house.pacer.silence(self._record.conversation, 1.0)
 
     async def _show_last(self, reply: Reply) -> None:
-        """The final snapshot, at once (a channel keeps its platform's limits itself); tried again until it stands or the error is raised."""
+        """The final snapshot, at once (a channel keeps its platform's limits itself); tried again until it stands or an error is final."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 await self._show(reply)
@@ -201,7 +202,7 @@ class Delivery:
                 self._house.pacer.silence(self._record.conversation, error.retry_after_seconds)
                 await self._pace()
             except ChannelError as error:
-                if not tries_left or not (error.retryable or isinstance(error, OutcomeUnknown)):
+                if not tries_left or not error.retryable:  # what may stand there already is not repeated in haste
                     raise
                 await asyncio.sleep(0.5 * 2 ** (_TRIES - tries_left) * random.uniform(0.5, 1.5))  # noqa: S311 — jitter
             else:
