@@ -245,9 +245,11 @@ class Delivery:
 
     async def _finish(self, state: DeliveryState, error: str | None = None) -> None:
         record, house = self._record, self._house
-        await house.database.write(
+        finished = await house.database.write(
             lambda connection: deliveries.finish(connection, record, house.owner, state, now=house.clock(), error=error)
         )
+        if not finished:
+            house.signals.notify("deliveries")  # what it shows has changed meanwhile: it is taken up again
 
     async def _put_off(self, error: Exception, wait: timedelta) -> None:
         record, house = self._record, self._house

@@ -46,6 +46,7 @@ class DeliveryRecord:
     state: DeliveryState
     epoch: int
     attempts: int
+    available_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,14 @@ def finish(
     now: datetime,
     error: str | None = None,
 ) -> bool:
-    """Let go of a delivery: done or failed for good. False if it is somebody else's by now, or was asked for anew meanwhile."""
+    """Let go of a delivery: done or failed for good. False if it is somebody else's by now, or was reopened meanwhile."""
     mine = (t.c.id == delivery.id) & (t.c.epoch == delivery.epoch) & (t.c.owner == owner)
-    values = {"state": state, "error": error, "owner": None, "lease_expires_at": None, "updated_at": now, "body": None}
-    return bool(changed(connection, update(t).where(mine).values(**values)))
+    free = {"owner": None, "lease_expires_at": None, "updated_at": now}
+    ended = {**free, "state": state, "error": error, "body": None}
+    if changed(connection, update(t).where(mine, t.c.available_at == delivery.available_at).values(**ended)):
+        return True
+    connection.execute(update(t).where(mine).values(**free))
+    return False
 
 
 def put_off(
@@ -171,14 +176,12 @@ def put_off(
 
 
 def reopen(connection: Connection, run_id: str, *, now: datetime) -> bool:
-    """The answer of this run has changed (a question was settled): it is to be shown again. False if nobody was ever shown it."""
-    values: dict[str, Any] = {
-        "state": DeliveryState.PENDING,
-        "available_at": now,
-        "epoch": t.c.epoch + 1,
-        "owner": None,
-    }
-    return bool(changed(connection, update(t).where(t.c.run_id == run_id).values(**values, attempts=0, updated_at=now)))
+    """The answer of this run has changed (a question was settled): it is to be shown again. False if nobody was ever shown it.
+
+    Whoever is at it now finishes first, for what is under way could not be recorded any more and would be repeated.
+    """
+    values = {"state": DeliveryState.PENDING, "available_at": now, "attempts": 0, "updated_at": now}
+    return bool(changed(connection, update(t).where(t.c.run_id == run_id).values(**values)))
 
 
 def _record(row: Any) -> DeliveryRecord:
@@ -192,4 +195,5 @@ def _record(row: Any) -> DeliveryRecord:
         state=DeliveryState(row.state),
         epoch=row.epoch,
         attempts=row.attempts,
+        available_at=row.available_at,
     )
