@@ -42,6 +42,16 @@ class Program:
         return self
 
     @property
+    def home(self) -> Path:
+        return self._home
+
+    @property
+    def database_url(self) -> str | None:
+        """None: SQLite in `home`."""
+        url: str | None = self._settings.get("database", {}).get("url")
+        return url
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
@@ -59,7 +69,8 @@ class Program:
 
     async def kill(self) -> None:
         """`kill -9`."""
-        assert self._process is not None
+        if self._process is None:
+            return
         if self._process.returncode is None:
             self._process.kill()
         await self._process.wait()

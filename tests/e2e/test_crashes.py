@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.breakpoints import PLACES
+from tests.e2e.house import running
 from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Text, ToolCall
@@ -23,14 +24,8 @@ REPEAT_ALLOWED = {"final-sent"}  # the reply of the send was not stored: Telegra
 @pytest.fixture
 async def doomed(tmp_path: Path, settings: dict[str, Any], request: pytest.FixtureRequest) -> AsyncIterator[Program]:
     """A program that dies once at the place the test names."""
-    environment = {"KILL_AT": request.param}
-    program = Program(tmp_path / "home", settings=settings, environment=environment)
-    await program.start()
-    yield program
-    await program.stop()
-    log = program.log()
-    assert "Blocking call" not in log, log
-    assert "Traceback" not in log, log
+    async with running(tmp_path / "home", settings, {"KILL_AT": request.param}) as program:
+        yield program
 
 
 def answers(view: ChatView) -> list[str]:
