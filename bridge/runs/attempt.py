@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -22,7 +23,7 @@ from bridge.persistence.threads import ThreadStatus
 from bridge.runs.executor import ActiveRun, RunResources
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
-from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
+from bridge.runs.records import CancelAction, PartId, RunRecord, RunStatus, StreamPart
 from bridge.runs.steering import Steering
 from bridge.runs.stream import LiveStream
 from bridge.runs.turn_input import Told, as_said, message_id
@@ -58,12 +59,16 @@ class Attempt:
         self._stream = stream
         self._house = resources
         self._composition = Composition.begin(active.run.run_id)
+        stream.on_part = self._compose
         self._observer = Observer(
             self._run, self._run.user_id, resources.database, resources.artifacts, resources.clock
         )
 
     async def outcome(self) -> Outcome | None:
         """How the attempt ends; None when the process drains and the run is to be continued later."""
+        await self._house.agent.claim(self._run.thread_id, self._run.fence)
+        if self._run.attempt > 1:
+            await self._recall()
         if self._run.attempt > self._house.config.max_attempts:
             return _given_up(self._run)
         drive = asyncio.create_task(self._drive(), name=f"graph-{self._run.run_id}")
@@ -148,11 +153,20 @@ class Attempt:
                 self._emit("house", note)
 
     def _emit(self, mode: str, data: Any, namespace: tuple[str, ...] = ()) -> None:
-        """Show a part and keep the answer up to date. Text deltas are left to the readers: the thread's own text follows."""
-        part = self._stream.emit(mode, namespace, data)
-        if part is not None and mode != "messages":
-            for event in derive(part):
-                self._composition = compose(self._composition, event)
+        self._stream.emit(mode, namespace, data)
+
+    def _compose(self, part: StreamPart) -> None:
+        """Keep the answer as every reader of the stream has it: it is written down when the run ends, however it ends."""
+        for event in derive(part):
+            self._composition = compose(self._composition, event)
+
+    async def _recall(self) -> None:
+        """What earlier attempts had shown is where this one's answer begins, as it is for the readers."""
+        run_id, last = self._run.run_id, PartId(0, 0)
+        while parts := await self._house.database.read(partial(stream_parts.read, run_id=run_id, after=last)):
+            for part in parts:
+                self._compose(part)
+            last = parts[-1].id
 
     async def _request(self, events: Sequence[StoredEvent]) -> RunRequest | None:
         """What to ask of the agent; None when an earlier attempt has finished all of it."""
@@ -238,11 +252,16 @@ class Attempt:
         drive.cancel()
         await asyncio.wait({drive})
         if self._active.action is CancelAction.ROLLBACK:
-            run = self._run
-            await self._house.agent.rollback(run.thread_id, run.checkpoint_before, fence=run.fence)
+            await self._roll_back()
             error = {"error": "UserRollback", "message": "The run was stopped and the thread put back to before it."}
             return Outcome(RunStatus.INTERRUPTED, error=error, stopped=True)
         return Outcome(RunStatus.INTERRUPTED, stopped=True)
+
+    async def _roll_back(self) -> None:
+        """Put the thread back to before the run; one that has stored nothing yet does not know where that was, and need not."""
+        agent, run = self._house.agent, self._run
+        if await agent.continuation(run.thread_id, run.run_id, run.assistant_id) is not Continuation.FRESH:
+            await agent.rollback(run.thread_id, run.checkpoint_before, fence=run.fence)
 
     def _ended(self, drive: asyncio.Task[None]) -> Outcome | None:
         error = None if drive.cancelled() else drive.exception()

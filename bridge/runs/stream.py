@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -38,19 +38,15 @@ class LiveStream:
         self._held: _HeldText | None = None
         self._flush: asyncio.TimerHandle | None = None
         self._spoken = False
+        self.on_part: Callable[[StreamPart], object] = lambda _part: None
 
-    def emit(self, mode: str, namespace: tuple[str, ...], data: Any) -> StreamPart | None:
-        """Add what the graph gave; everything but plain text goes out at once, in order, and is returned.
-
-        Plain text of one message is gathered for a moment (then None is returned).
-        """
+    def emit(self, mode: str, namespace: tuple[str, ...], data: Any) -> None:
+        """Add what the graph gave: at once and in order, except that plain text of one message is gathered for a moment."""
         if mode == "messages" and _is_plain_text(data[0]):
             self._hold(namespace, *data)
-            return None
-        self.flush_text()
-        part = self.number(mode, namespace, to_json(data))
-        self._publish(part)
-        return part
+        else:
+            self.flush_text()
+            self._publish(self.number(mode, namespace, to_json(data)))
 
     def flush_text(self) -> None:
         """Send out the text held back."""
@@ -107,6 +103,7 @@ class LiveStream:
     def _publish(self, part: StreamPart) -> None:
         self._parts.append(part)
         self._bytes += len(part.json)
+        self.on_part(part)
         self._signals.notify(self._topic)
 
 
