@@ -8,6 +8,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -44,15 +45,22 @@ def postgres_server() -> Iterator[str]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+@contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """A database of its own, by the URL the configuration names it with; gone when the block ends."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield f"{server}/{name}".replace("postgresql://", "postgresql+psycopg://")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """A database for one test, as the configuration names it."""
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield f"{postgres_server}/{name}".replace("postgresql://", "postgresql+psycopg://")
-    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    """A database for one test."""
+    with new_database(postgres_server) as url:
+        yield url
 
 
 def _free_port() -> int:
