@@ -67,6 +67,10 @@ class Program:
         self._environment.pop("KILL_AT", None)
         return code
 
+    def listen_on(self, port: int) -> None:
+        """From the next start on: the port people have bookmarked."""
+        self._settings = {**self._settings, "gateway": {**self._settings.get("gateway", {}), "port": port}}
+
     async def kill(self) -> None:
         """`kill -9`."""
         if self._process is None:

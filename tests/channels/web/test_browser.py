@@ -37,6 +37,7 @@ pytestmark = [
 ]
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
+ARTIFACTS = Path("artifacts", "page")
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63606060f80f0001040100"
     "5fe5c34b0000000049454e44ae426082"
@@ -61,7 +62,12 @@ async def complaints() -> AsyncIterator[list[str]]:
 
 
 @pytest.fixture
-async def open_page(browser: Browser, server: TestServer, complaints: list[str]) -> OpenPage:
+async def open_page(
+    request: pytest.FixtureRequest, browser: Browser, server: TestServer, complaints: list[str]
+) -> AsyncIterator[OpenPage]:
+    """Opens pages; what they show in the end is kept as a picture in `artifacts/`."""
+    pages: list[Page] = []
+
     def note(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and "net::ERR" not in message.text:
             complaints.append(message.text)
@@ -72,9 +78,13 @@ async def open_page(browser: Browser, server: TestServer, complaints: list[str])
         page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         await page.goto(str(server.make_url("/")))
+        pages.append(page)
         return page
 
-    return opened
+    yield opened
+    for number, page in enumerate(pages):
+        if not page.is_closed():
+            await page.screenshot(path=ARTIFACTS / f"{request.node.name}-{number}.png")
 
 
 async def say(page: Page, text: str) -> None:
