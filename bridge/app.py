@@ -27,7 +27,8 @@ from bridge.inbox.signs import ReceiptSigns
 from bridge.inbox.worker import InboxWorker
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.schema import bootstrap_schema
-from bridge.runs.executor import Executor, RunResources
+from bridge.runs.active import RunResources
+from bridge.runs.executor import Executor
 from bridge.runs.manager import RunManager
 from bridge.runs.queue import EmbeddedRunQueue
 from bridge.runs.retention import Retention

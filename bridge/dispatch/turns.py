@@ -39,7 +39,7 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
     """Find the turn's place; False (and nothing done) if too many wait already."""
     open_runs = runs.open_on(turn.connection, turn.thread_id)
     running = next((run for run in open_runs if run.status is RunStatus.RUNNING and run.cancel_action is None), None)
-    if policy is BusyPolicy.STEER and running is not None:
+    if policy is BusyPolicy.STEER and running is not None and not _has_files(turn):
         _steer(turn, running)
     elif policy is BusyPolicy.COLLECT and (waiting := _joinable(open_runs)):
         _join(turn, waiting)
@@ -98,6 +98,11 @@ def _steer(turn: Turn, running: RunRecord) -> None:
     """The running turn is told; the transcript has it when the run says that it was."""
     ids = [stored.id for stored in turn.events]
     inbox.settle(turn.connection, ids, EventState.STEERING, now=turn.now, run_id=running.run_id)
+
+
+def _has_files(turn: Turn) -> bool:
+    """Files are fetched when a turn begins: a run that is under way cannot be told of them."""
+    return any(isinstance(stored.event, MessageReceived) and stored.event.files for stored in turn.events)
 
 
 def _joinable(open_runs: Sequence[RunRecord]) -> RunRecord | None:

@@ -10,7 +10,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 def insert_or_keep(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert the row; False if one with the same key stands there already, which is left as it is."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    return connection.execute(dialect.insert(table).values(**values).on_conflict_do_nothing()).rowcount == 1
+    statement = dialect.insert(table).values(**values).on_conflict_do_nothing()
+    return connection.execute(statement.returning(*table.primary_key)).first() is not None
 
 
 def insert_or_replace(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from bridge.errors import LeaseExpired
 from bridge.persistence import inbox, runs, stream_parts, threads, transcript
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
-from bridge.runs.executor import ActiveRun, RunResources
+from bridge.runs.active import ActiveRun, RunResources
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, PartId, RunRecord, RunStatus, StreamPart

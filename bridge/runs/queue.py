@@ -10,8 +10,9 @@ from bridge.clock import Clock
 from bridge.leases import LeaseKeeper
 from bridge.persistence import runs
 from bridge.persistence.database import Database
+from bridge.runs.active import ActiveRun
 from bridge.runs.config import RunsConfig
-from bridge.runs.executor import ActiveRun, Executor
+from bridge.runs.executor import Executor
 from bridge.runs.records import CancelAction, RunRecord
 from bridge.signals import Signals
 

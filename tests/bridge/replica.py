@@ -13,8 +13,9 @@ from bridge.files.artifacts import Artifacts
 from bridge.files.config import UploadsConfig
 from bridge.files.uploads import Uploads
 from bridge.persistence.database import Database
+from bridge.runs.active import RunResources
 from bridge.runs.config import RunsConfig
-from bridge.runs.executor import Executor, RunResources
+from bridge.runs.executor import Executor
 from bridge.runs.manager import RunManager
 from bridge.runs.queue import EmbeddedRunQueue
 from bridge.runs.records import NewRun, PartId, RunRecord, RunSpec, StreamPart
