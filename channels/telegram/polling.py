@@ -83,8 +83,9 @@ class Poller:
 
     async def _poll_once(self) -> None:
         asked_at = self._clock()
+        patience = 0 if self._failures else self._timeout_seconds  # after a failure it is known at once that all is well
         async with asyncio.timeout(self._timeout_seconds + _GRACE_SECONDS):  # a connection can die without a word
-            updates = await self._fetch(self._offset, self._timeout_seconds)
+            updates = await self._fetch(self._offset, patience)
         self._heard()
         for update in updates:
             await self._handle(update)

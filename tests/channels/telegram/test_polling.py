@@ -140,6 +140,25 @@ async def test_it_connects_before_it_asks_and_tries_again_when_that_fails() -> N
         await task
 
 
+async def test_after_a_failure_it_is_heard_at_once_that_all_is_well() -> None:
+    queue = Queue()
+    queue.faults = [NetworkError("away"), NetworkError("away"), None]
+    asked: list[int] = []
+
+    async def fetch(offset: int | None, timeout_seconds: int) -> list[dict[str, Any]]:
+        asked.append(timeout_seconds)
+        return await queue.fetch(offset, timeout_seconds)
+
+    poller = Poller(queue.connect, fetch, queue.handle, timeout_seconds=25)
+    task = asyncio.create_task(poller.run())
+    await until(lambda: len(asked) > 3)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert asked[:4] == [25, 0, 0, 25]
+    assert poller.health().ok
+
+
 async def test_silence_shows_in_health_without_a_question() -> None:
     now = [0.0]
     poller = Poller(Queue().connect, Queue().fetch, Queue().handle, timeout_seconds=25, clock=lambda: now[0])
