@@ -31,9 +31,14 @@ def objection(
     """Why this press does not count, or None."""
     if record is None or record.thread_id != thread_id:
         return GONE
-    if chat_kind is ChatKind.GROUP and record.asked_of != press.sender.id:
+    if not may_answer(record, chat_kind, press.sender.id):
         return NOT_YOURS
     return _settled_already(record.clarification)
+
+
+def may_answer(record: ClarificationRecord, chat_kind: ChatKind, person_id: str) -> bool:
+    """Whether the question was put to this person; in a group others only read it."""
+    return chat_kind is not ChatKind.GROUP or record.asked_of == person_id
 
 
 def answer_by_press(turn: Turn, record: ClarificationRecord, press: ChoiceSelected) -> PressVerdict:

@@ -144,13 +144,18 @@ class _Decision:
         if question is not None:
             if answers.has_expired(question, self._now):
                 answers.settle(self._connection, question, ClarificationState.EXPIRED, self._now, self._effects)
-            elif answers.answer_in_words(turn, question, event.text, event.sender.name):
-                return
+            elif answers.may_answer(question, event.chat_kind, event.sender.id):
+                text = "\n\n".join(said.text for said in self._messages() if said.text)
+                if answers.answer_in_words(turn, question, text, event.sender.name):
+                    return
         policy = self._rules.sections[self._conversation.key.channel].busy
         if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
+
+    def _messages(self) -> Sequence[MessageReceived]:
+        return [stored.event for stored in self._events if isinstance(stored.event, MessageReceived)]
 
     def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
         call = Call(

@@ -106,9 +106,9 @@ def _has_files(turn: Turn) -> bool:
 
 
 def _joinable(open_runs: Sequence[RunRecord]) -> RunRecord | None:
-    """The last turn that waits and began with a message."""
+    """The last turn that waits, if it is to be told messages: one that carries a press or resumes has its input already."""
     waiting = [run for run in open_runs if run.status is RunStatus.PENDING and run.spec.trigger_event is not None]
-    return waiting[-1] if waiting and waiting[-1].spec.input is None else None
+    return waiting[-1] if waiting and waiting[-1].spec.input is None and waiting[-1].spec.command is None else None
 
 
 def _join(turn: Turn, waiting: RunRecord) -> None:
