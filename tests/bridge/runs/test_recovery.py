@@ -223,9 +223,9 @@ async def test_a_stop_reaches_the_process_that_runs_it(
 
 
 async def test_parts_of_a_lost_attempt_are_not_stored(play: Play) -> None:
-    house, script = await play(Says("Half", gate=asyncio.Event()))
+    house, _ = await play(Says("Half", gate=asyncio.Event()))
     run = await house.run("go")
-    await script.was_asked(1)
+    await house.first(run, "messages")
     await house.hub._save_all()
     before = await house.database.read(lambda c: stream_parts.read(c, run.run_id, PartId(0, 0)))
     await house.database.write(

@@ -1,0 +1,156 @@
+"""What people type besides talking, and what only looks like it."""
+
+import pytest
+
+from bridge.dispatch.commands import COMMANDS, recognise
+from bridge.persistence.inbox import EventState
+from bridge.runs.records import CancelAction, RunStatus
+from channels.contract import StopRequested
+from tests.bridge.dispatch.conftest import Desk
+from tests.bridge.people import BOB, CHAT, message, stop
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("/stop", ("stop", "")),
+        ("  /STOP@my_bot  now please ", ("stop", "now please")),
+        ("/new\nwrite a poem", ("new", "write a poem")),
+        ("/help", ("help", "")),
+        ("/stopp", None),
+        ("/unknown words", None),
+        ("/mnt/user-data/outputs/a.txt", None),
+        ("/stop/now", None),
+        ("please /stop", None),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_only_a_command_at_the_beginning_is_one(text: str, called: tuple[str, str] | None) -> None:
+    found = recognise(text)
+    assert (found and (found[0].name, found[1])) == called
+
+
+@pytest.mark.parametrize("text", ["/unknown", "/mnt/user-data/outputs/a.txt what is this?"])
+async def test_a_slash_word_that_is_no_command_is_a_turn(desk: Desk, text: str) -> None:
+    await desk.decide(message(text))
+    assert len(await desk.runs()) == 1
+
+
+async def test_a_command_is_answered_and_written_down_but_is_no_turn(desk: Desk) -> None:
+    await desk.decide(message("hi"))
+    effects = await desk.decide(message("/help", message_id="m-9"))
+
+    assert effects.deliveries_stored
+    assert not effects.runs_stored
+    (answer,) = await desk.answers()
+    assert all(f"/{name}" in answer for name in COMMANDS)
+    assert len(await desk.runs()) == 1
+    _, asked, answered = await desk.said()
+    assert (asked.text, asked.message_id) == ("/help", "m-9")
+    assert answered.reply is not None
+
+
+async def test_a_command_is_not_held_up_by_what_runs(desk: Desk) -> None:
+    await desk.decide(message("one"), message("two"))
+    await desk.begin()
+    await desk.decide(message("/status"))
+    (answer,) = await desk.answers()
+    assert "an answer is being written" in answer
+    assert "waiting: 1" in answer
+
+
+async def test_status_before_anything_was_said(desk: Desk) -> None:
+    await desk.decide(message("/status"))
+    assert await desk.answers() == ["No conversation yet: just write something."]
+
+
+async def test_status_names_the_open_question(desk: Desk) -> None:
+    await desk.decide(message("hi"))
+    await desk.ask("red", "blue")
+    await desk.decide(message("/status"))
+    (answer,) = await desk.answers()
+    assert "Which?" in answer
+    assert "nothing is running" in answer
+
+
+async def test_stop_ends_what_runs_and_what_waits(desk: Desk) -> None:
+    await desk.decide(message("one"), message("two"), message("three"))
+    running = await desk.begin()
+    effects = await desk.decide(message("/stop"))
+
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+    assert effects.threads_changed == {await desk.thread()}
+    assert [run.status for run in await desk.runs()] == [
+        RunStatus.RUNNING,
+        RunStatus.INTERRUPTED,
+        RunStatus.INTERRUPTED,
+    ]
+    assert await desk.answers() == ["Stopped, and 2 waiting messages were dropped."]
+
+
+async def test_stop_with_nothing_to_stop_says_so(desk: Desk) -> None:
+    await desk.decide(message("/stop"))
+    assert await desk.answers() == ["Nothing is running."]
+
+
+async def test_new_begins_another_thread_and_stops_the_old_one(desk: Desk) -> None:
+    await desk.decide(message("one"), message("two"))
+    running = await desk.begin()
+    old = await desk.thread()
+    effects = await desk.decide(message("/new"))
+
+    assert await desk.thread() != old
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+    assert effects.threads_changed == {old}
+    assert [run.status for run in await desk.runs(old)] == [RunStatus.RUNNING, RunStatus.INTERRUPTED]
+    assert [entry.text for entry in await desk.said(old)] == ["one", "two"]
+    await desk.decide(message("three"))
+    (fresh,) = await desk.runs()
+    assert (await desk.begin()).run_id == fresh.run_id
+
+
+async def test_the_stop_button_stops_the_run_it_was_drawn_for(desk: Desk) -> None:
+    await desk.decide(message("one"), message("two"))
+    running = await desk.begin()
+    pressed = stop(running.run_id)
+    effects = await desk.decide(pressed)
+
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+    assert effects.press is not None
+    assert effects.press[0] == pressed
+    assert effects.press[1].accepted
+    assert [run.status for run in await desk.runs()] == [RunStatus.RUNNING, RunStatus.PENDING]
+
+
+async def test_a_stop_without_a_run_stops_whatever_runs(desk: Desk) -> None:
+    await desk.decide(message("one"))
+    running = await desk.begin()
+    effects = await desk.decide(stop())
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+
+
+async def test_a_stop_that_comes_too_late_stops_nothing_else(desk: Desk) -> None:
+    await desk.decide(message("one"), message("two"))
+    first = await desk.begin()
+    await desk.finish(first)
+    second = await desk.begin()
+    effects = await desk.decide(stop(first.run_id))
+
+    assert effects.to_stop == {}
+    assert effects.press is not None
+    assert not effects.press[1].accepted
+    assert (await desk.runs())[1].cancel_action is None
+    assert second.status is RunStatus.RUNNING
+
+
+async def test_a_stop_from_another_conversation_stops_nothing(desk: Desk) -> None:
+    await desk.decide(message("one"))
+    running = await desk.begin()
+    foreign: StopRequested = stop(running.run_id, BOB, conversation=type(CHAT)("demo", "bot", "another"))
+    (event_id,) = await desk.store(foreign)
+    effects = await desk.next(foreign.conversation)
+    assert effects.press is not None
+    assert not effects.press[1].accepted
+    assert (await desk.runs())[0].cancel_action is None
+    assert await desk.state(event_id) is EventState.DECIDED
