@@ -72,26 +72,32 @@ def claim_next(
     May start: pending, the first of its thread, and nothing runs there. Must be continued: running, but its lease has expired or its owner
     is one of `from_owners` (processes known to be dead). The attempt and the thread's fence grow, so the former owner can write no more.
     """
-    candidate = connection.execute(
-        for_update(connection, _claimable(now, from_owners), skip_locked=True)
-    ).scalar_one_or_none()
-    if candidate is None:
-        return None
-    record = find(connection, candidate)
-    if record is None or threads.find(connection, record.thread_id, lock=True) is None:
-        return None
-    fence = threads.next_fence(connection, record.thread_id)
+    while (candidate := connection.execute(_claimable(now, from_owners)).scalar_one_or_none()) is not None:
+        with connection.begin_nested() as look:
+            record = find(connection, candidate)
+            # The thread first, as everywhere: who stops a run holds the thread and wants the run.
+            if record is not None and threads.find(connection, record.thread_id, lock=True) is not None:
+                mine = _claimable(now, from_owners).where(t.c.run_id == candidate)
+                if connection.execute(for_update(connection, mine)).first() is not None:
+                    return _take(connection, record, owner=owner, now=now, lease_expires_at=lease_expires_at)
+            look.rollback()  # somebody was faster: its lock is given back before the next is taken
+    return None
+
+
+def _take(
+    connection: Connection, record: RunRecord, *, owner: str, now: datetime, lease_expires_at: datetime
+) -> RunRecord | None:
     values = {
         "status": RunStatus.RUNNING,
         "attempt": t.c.attempt + 1,
-        "fence": fence,
+        "fence": threads.next_fence(connection, record.thread_id),
         "owner": owner,
         "lease_expires_at": lease_expires_at,
         "updated_at": now,
     }
-    connection.execute(update(t).where(t.c.run_id == candidate).values(**values))
+    connection.execute(update(t).where(t.c.run_id == record.run_id).values(**values))
     threads.set_status(connection, record.thread_id, ThreadStatus.BUSY, now=now)
-    return find(connection, candidate)
+    return find(connection, record.run_id)
 
 
 def renew(connection: Connection, owner: str, run_ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
