@@ -12,6 +12,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 from telegram import Update
@@ -25,13 +26,15 @@ MOST_CHATS_AT_ONCE = 256
 
 Answer = Callable[[int, str], AsyncIterator[str]]
 """Streams the answer to a text in a chat, piece by piece."""
+MakeAnswer = Callable[[AsyncExitStack], Awaitable[Answer]]
 
 
-async def bare_answer(model_url: str) -> Answer:
+async def bare_answer(model_url: str, stack: AsyncExitStack) -> Answer:
     """The model's stream, read by hand."""
     import httpx
 
-    client = httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=MOST_CHATS_AT_ONCE))
+    limits = httpx.Limits(max_connections=MOST_CHATS_AT_ONCE)
+    client = await stack.enter_async_context(httpx.AsyncClient(timeout=120, limits=limits))
     histories: defaultdict[int, list[dict[str, str]]] = defaultdict(
         lambda: [{"role": "system", "content": SYSTEM_PROMPT}]
     )
@@ -61,7 +64,7 @@ def _content(line: str) -> str | None:
     return content
 
 
-async def agent_answer(model_url: str, database: str | None) -> Answer:
+async def agent_answer(model_url: str, stack: AsyncExitStack, database: str | None) -> Answer:
     """LangChain's agent, as its documentation shows it."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
@@ -70,7 +73,7 @@ async def agent_answer(model_url: str, database: str | None) -> Answer:
     model = ChatOpenAI(
         model="fake", api_key=SecretStr(API_KEY), base_url=model_url, max_retries=0, stream_usage=True, streaming=True
     )
-    agent: Any = create_agent(model, tools=[], system_prompt=SYSTEM_PROMPT, checkpointer=await _saver(database))
+    agent: Any = create_agent(model, tools=[], system_prompt=SYSTEM_PROMPT, checkpointer=await _saver(stack, database))
 
     async def answer(chat_id: int, text: str) -> AsyncIterator[str]:
         config = {"configurable": {"thread_id": str(chat_id)}}
@@ -82,7 +85,7 @@ async def agent_answer(model_url: str, database: str | None) -> Answer:
     return answer
 
 
-async def _saver(database: str | None) -> Any:
+async def _saver(stack: AsyncExitStack, database: str | None) -> Any:
     if database is None:
         from langgraph.checkpoint.memory import InMemorySaver
 
@@ -90,7 +93,7 @@ async def _saver(database: str | None) -> Any:
     import aiosqlite
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    connection = await aiosqlite.connect(database)
+    connection = await stack.enter_async_context(aiosqlite.connect(database))
     await connection.execute("PRAGMA journal_mode=WAL")
     saver = AsyncSqliteSaver(connection)
     await saver.setup()
@@ -98,14 +101,18 @@ async def _saver(database: str | None) -> Any:
 
 
 class FloorBot:
-    """Answers every text; what answers is made once the bot's event loop runs."""
+    """Answers every text; what answers is made once the bot's event loop runs, and closed with it."""
 
-    def __init__(self, make_answer: Callable[[], Awaitable[Answer]]) -> None:
+    def __init__(self, make_answer: MakeAnswer) -> None:
         self._make_answer = make_answer
+        self._stack = AsyncExitStack()
         self._answer: Answer
 
     async def prepare(self, application: Any) -> None:
-        self._answer = await self._make_answer()
+        self._answer = await self._make_answer(self._stack)
+
+    async def close(self, application: Any) -> None:
+        await self._stack.aclose()
 
     async def on_text(self, update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:
         message = update.effective_message
@@ -131,6 +138,7 @@ def build(bot: FloorBot, telegram_url: str) -> Application[Any, Any, Any, Any, A
         .base_file_url(f"{telegram_url}/file/bot")
         .concurrent_updates(MOST_CHATS_AT_ONCE)
         .post_init(bot.prepare)
+        .post_shutdown(bot.close)
         .build()
     )
     application.add_handler(MessageHandler(filters.TEXT, bot.on_text))
@@ -139,10 +147,10 @@ def build(bot: FloorBot, telegram_url: str) -> Application[Any, Any, Any, Any, A
 
 def main() -> None:
     model_url, mode = os.environ["MODEL_BASE"], os.environ.get("FLOOR_MODE", "langgraph")
-    makers: dict[str, Callable[[], Awaitable[Answer]]] = {
-        "bare": lambda: bare_answer(model_url),
-        "langgraph": lambda: agent_answer(model_url, None),
-        "sqlite": lambda: agent_answer(model_url, os.environ["FLOOR_DB"]),
+    makers: dict[str, MakeAnswer] = {
+        "bare": lambda stack: bare_answer(model_url, stack),
+        "langgraph": lambda stack: agent_answer(model_url, stack, None),
+        "sqlite": lambda stack: agent_answer(model_url, stack, os.environ["FLOOR_DB"]),
     }
     build(FloorBot(makers[mode]), os.environ["TELEGRAM_BASE"].rstrip("/")).run_polling()
 
