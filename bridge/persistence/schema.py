@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from alembic import command
 from alembic.config import Config
@@ -18,7 +19,8 @@ from bridge.persistence.tables import metadata
 
 _BASELINE = "0001"
 _ADVISORY_LOCK = 0x7468_7264_6272_6467  # "thrdbrdg": one upgrader at a time on PostgreSQL
-_upgrading = asyncio.Lock()
+# One upgrade at a time within an event loop: alembic keeps its environment in a module.
+_upgrading: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def bootstrap_schema(engine: Engine | AsyncEngine, *, backend: Backend) -> None:
@@ -28,7 +30,7 @@ async def bootstrap_schema(engine: Engine | AsyncEngine, *, backend: Backend) ->
     upgraded. Versioned: upgraded. A revision this program does not know raises SchemaTooNew. Safe when several processes start
     together; other programs' tables are not touched.
     """
-    async with _upgrading:
+    async with _upgrading.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         if isinstance(engine, AsyncEngine):
             async with engine.begin() as connection:
                 await connection.run_sync(_upgrade)
