@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from bridge.errors import LeaseExpired
 from bridge.persistence.database import changed, for_update
@@ -98,10 +98,8 @@ def claim_due(
     if not ids:
         return ()
     values = {"owner": owner, "lease_expires_at": lease_expires_at, "epoch": t.c.epoch + 1}
-    connection.execute(update(t).where(t.c.id.in_(ids)).values(**values))
-    return [
-        _record(row) for row in connection.execute(select(t).where(t.c.id.in_(ids)).order_by(t.c.created_at, t.c.id))
-    ]
+    claimed = connection.execute(update(t).where(t.c.id.in_(ids)).values(**values).returning(t)).all()
+    return [_record(row) for row in sorted(claimed, key=lambda row: (row.created_at, row.id))]
 
 
 def renew(connection: Connection, owner: str, ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
@@ -127,8 +125,11 @@ def record(
     held = select(t.c.id).where(t.c.id == delivery.id, t.c.epoch == delivery.epoch, t.c.owner == owner)
     if connection.execute(for_update(connection, held)).first() is None:
         raise LeaseExpired(f"delivery {delivery.id} is not this process's any more")
+    gone = {piece.slot for piece in old.pieces} - {piece.slot for piece in new.pieces}
+    if gone:
+        connection.execute(delete(p).where(p.c.delivery_id == delivery.id, p.c.slot.in_(gone)))
     for position, piece in enumerate(new.pieces):
-        if old.piece(piece.slot) != piece:
+        if gone or old.piece(piece.slot) != piece:  # those behind one that is gone move up
             values = {
                 "delivery_id": delivery.id,
                 "slot": piece.slot,
