@@ -99,4 +99,5 @@ class LeaseKeeper:
                 lease.prolong(asked_at + self._lease_seconds * _MARGIN)
             elif self._leases.get(key) is lease:
                 logger.warning("lost the lease on %s", key)
+                del self._leases[key]  # told once: a second time would disturb the cleaning up
                 lease.lose()
