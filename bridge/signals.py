@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Watch:
@@ -17,14 +17,13 @@ class Watch:
         self._event.set()
 
     async def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait for the next change; False when the time is over instead."""
-        try:
+        """Wait for the next change; False when the time is over and there was none."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._event.wait()
-        except TimeoutError:
-            return False
+        woken = self._event.is_set()
         self._event.clear()
-        return True
+        return woken
 
 
 class Signals:

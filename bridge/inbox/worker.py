@@ -5,12 +5,15 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
+from sqlalchemy import Connection
+
 from bridge.clock import Clock
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher, NotYet
 from bridge.errors import BridgeError
-from bridge.persistence import inbox
+from bridge.persistence import deliveries, inbox
 from bridge.persistence.database import Database
+from bridge.persistence.deliveries import NewDelivery
 from bridge.runs.queue import RunQueue
 from bridge.signals import Signals, Watch
 from channels.contract import (
@@ -18,7 +21,12 @@ from channels.contract import (
     ChannelError,
     ChoiceSelected,
     ConversationKey,
+    MessageReceived,
+    Notice,
+    NoticeKind,
     PressVerdict,
+    Reply,
+    ReplyPhase,
     StopRequested,
     SupportsPressAnswer,
 )
@@ -90,6 +98,8 @@ class InboxWorker:
             with self._signals.watch(f"inbox:{conversation}") as watch:
                 while await self._step(ConversationKey.parse(conversation), watch):
                     pass
+        except Exception:  # the edge of the lane's task: what is undecided is safe, and the next look finds it
+            logger.exception("the lane of %s broke", conversation)
         finally:
             del self._lanes[conversation]  # at once, so that whoever wakes this conversation now opens a new lane
 
@@ -98,7 +108,7 @@ class InboxWorker:
         async with self._room:
             decision = await self._decide(key)
         if decision is None:
-            return False
+            return await watch.wait(0)  # what arrived while we looked found this lane still open
         if isinstance(decision, NotYet):
             await watch.wait(max(0.0, (decision.until - self._clock()).total_seconds()))
             return True
@@ -119,11 +129,18 @@ class InboxWorker:
         retryable = not isinstance(error, BridgeError) or error.retryable
         bury = not retryable or event.attempts + 1 >= _ATTEMPTS
         logger.error("event %d could not be decided%s", event.id, "; it is buried" if bury else "", exc_info=error)
-        until = self._clock() + timedelta(seconds=2**event.attempts)
-        await self._database.write(
-            lambda connection: inbox.postpone(connection, event.id, until=until, error=repr(error)[:500], bury=bury)
-        )
-        return NotYet(until)
+        now = self._clock()
+        until = now + timedelta(seconds=2**event.attempts)
+
+        def put_off(connection: Connection) -> None:
+            inbox.postpone(connection, event.id, until=until, error=repr(error)[:500], bury=bury)
+            if bury and isinstance(event.event, MessageReceived):
+                deliveries.insert(connection, _regret(event.id, event.event), now=now)
+
+        await self._database.write(put_off)
+        if bury:
+            self._signals.notify("deliveries")
+        return NotYet(now if bury else until)
 
     async def _carry_out(self, effects: Effects) -> None:
         for run_id, action in effects.to_stop.items():
@@ -145,3 +162,15 @@ class InboxWorker:
                     await channel.answer_press(press, verdict)
             except (ChannelError, TimeoutError) as error:
                 logger.info("a press was not answered: %s", error)
+
+
+def _regret(event_id: int, event: MessageReceived) -> NewDelivery:
+    """The word to a person whose message cannot be dealt with; why stands in the log and in the inbox."""
+    notice = Notice(NoticeKind.ERROR, f"This message could not be taken (reference {event_id}). Please try again.")
+    return NewDelivery(
+        id=f"buried-{event_id}",
+        conversation=event.conversation,
+        chat_kind=event.chat_kind,
+        reply_to=event.message_id,
+        body=Reply((notice,), ReplyPhase.FINAL),
+    )
