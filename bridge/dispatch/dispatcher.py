@@ -69,13 +69,12 @@ class Dispatcher:
 
     def _decide_next(self, connection: Connection, key: ConversationKey) -> Effects | NotYet | None:
         now = self._clock()
+        conversation = records.find(connection, key, lock=True)
         events = inbox.undecided(connection, key)
-        if not events:
-            return None
-        first = events[0]
-        conversation = conversations.of_event(connection, first.event, now=now)
-        events = inbox.undecided(connection, key)  # again under the lock: another process may have been faster
-        if not events:
+        if events and conversation is None:
+            conversation = conversations.of_event(connection, events[0].event, now=now)
+            events = inbox.undecided(connection, key)  # again under the lock: another process may have been faster
+        if not events or conversation is None:
             return None
         together = self._together(events)
         ready_at = max(stored.available_at for stored in together)
@@ -224,6 +223,4 @@ class _Decision:
 
     def _settle(self, state: EventState) -> None:
         """What no branch has settled is done."""
-        left = [stored.id for stored in self._events if not inbox.is_settled(self._connection, stored.id)]
-        if left:
-            inbox.settle(self._connection, left, state, now=self._now)
+        inbox.settle_rest(self._connection, [stored.id for stored in self._events], state, now=self._now)

@@ -1,7 +1,7 @@
 """One database, two ways in: `read` and `write`. A transaction is a plain function over a connection, so nothing but SQL happens in it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,20 +104,40 @@ class PostgresDatabase:
             connect_args={"options": _in_utc(address)},
             **_json_options(),
         )
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
         """See `Database.write`; every commit is durable here."""
-        async with self.engine.begin() as connection:
-            return await connection.run_sync(work)
+        return await self._to_its_end(self._write(work))
 
     async def read(self, work: Work[T]) -> T:
         """See `Database.read`."""
-        async with self.engine.connect() as connection:
-            return await connection.run_sync(work)
+        return await self._to_its_end(self._read(work))
 
     async def close(self) -> None:
         """See `Database.close`."""
+        await asyncio.gather(*self._running, return_exceptions=True)
         await self.engine.dispose()
+
+    async def _to_its_end(self, transaction: Coroutine[Any, Any, T]) -> T:
+        """As on a thread: a caller that is cancelled goes, the transaction ends and gives its connection back."""
+        task = asyncio.create_task(transaction)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _write(self, work: Work[T]) -> T:
+        async with self.engine.begin() as connection:
+            return await connection.run_sync(work)
+
+    async def _read(self, work: Work[T]) -> T:
+        async with self.engine.connect() as connection:
+            return await connection.run_sync(work)
+
+
+def locks_rows(connection: Connection) -> bool:
+    """Whether others may write at the same time, so that rows must be locked; SQLite has one writer."""
+    return connection.dialect.name != "sqlite"
 
 
 def for_update(connection: Connection, statement: Any, *, skip_locked: bool = False) -> Any:

@@ -12,6 +12,7 @@ from bridge.errors import LeaseExpired
 from bridge.persistence.database import changed, for_update
 from bridge.persistence.tables import deliveries as t
 from bridge.persistence.tables import delivery_parts as p
+from bridge.persistence.tables import runs as r
 from bridge.persistence.upsert import insert_or_keep, insert_or_replace
 from channels.contract import (
     ChatKind,
@@ -139,6 +140,14 @@ def record(
                 "digest": piece.digest,
             }
             insert_or_replace(connection, p, values)
+
+
+def is_behind(connection: Connection, run_id: str) -> bool:
+    """Whether the answer of an earlier turn of the same thread is done and does not stand yet."""
+    mine = select(r.c.thread_id, r.c.id).where(r.c.run_id == run_id).subquery()
+    earlier = (r.c.thread_id == mine.c.thread_id) & (r.c.id < mine.c.id) & r.c.ended_at.is_not(None)
+    query = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(t.c.state == DeliveryState.PENDING, earlier)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def finish(

@@ -90,10 +90,10 @@ def settle(
     connection.execute(update(t).where(t.c.id.in_(event_ids)).values(**values))
 
 
-def is_settled(connection: Connection, event_id: int) -> bool:
-    """Whether a decision about the event stands already."""
-    state = connection.execute(select(t.c.state).where(t.c.id == event_id)).scalar_one()
-    return bool(state != EventState.RECEIVED)
+def settle_rest(connection: Connection, event_ids: Collection[int], state: EventState, *, now: datetime) -> None:
+    """The same for those of these events about which nothing was decided yet."""
+    open_ones = update(t).where(t.c.id.in_(event_ids), t.c.state == EventState.RECEIVED)
+    connection.execute(open_ones.values(state=state, decided_at=now))
 
 
 def postpone(connection: Connection, event_id: int, *, until: datetime, error: str, bury: bool) -> None:

@@ -5,12 +5,11 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, or_, select, update
 
 from bridge.persistence import threads
-from bridge.persistence.database import changed, for_update
+from bridge.persistence.database import changed, for_update, locks_rows
 from bridge.persistence.tables import runs as t
-from bridge.persistence.threads import ThreadStatus
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
 
 _OPEN = (RunStatus.PENDING, RunStatus.RUNNING)
@@ -72,32 +71,44 @@ def claim_next(
     May start: pending, the first of its thread, and nothing runs there. Must be continued: running, but its lease has expired or its owner
     is one of `from_owners` (processes known to be dead). The attempt and the thread's fence grow, so the former owner can write no more.
     """
-    while (candidate := connection.execute(_claimable(now, from_owners)).scalar_one_or_none()) is not None:
+    when = {"now": now, "from_owners": list(from_owners)}
+    while (candidate := connection.execute(_CLAIMABLE, when).one_or_none()) is not None:
+        if not locks_rows(connection):
+            return _take(connection, candidate, owner=owner, now=now, lease_expires_at=lease_expires_at)
         with connection.begin_nested() as look:
-            record = find(connection, candidate)
             # The thread first, as everywhere: who stops a run holds the thread and wants the run.
-            if record is not None and threads.find(connection, record.thread_id, lock=True) is not None:
-                mine = _claimable(now, from_owners).where(t.c.run_id == candidate)
-                if connection.execute(for_update(connection, mine)).first() is not None:
-                    return _take(connection, record, owner=owner, now=now, lease_expires_at=lease_expires_at)
+            if threads.find(connection, candidate.thread_id, lock=True) is not None:
+                mine = for_update(connection, _CLAIMABLE.where(t.c.run_id == candidate.run_id))
+                if connection.execute(mine, when).first() is not None:
+                    return _take(connection, candidate, owner=owner, now=now, lease_expires_at=lease_expires_at)
             look.rollback()  # somebody was faster: its lock is given back before the next is taken
     return None
 
 
+def any_claimable(connection: Connection, *, now: datetime, from_owners: Collection[str] = ()) -> bool:
+    """Whether `claim_next` would find a run."""
+    return connection.execute(_CLAIMABLE, {"now": now, "from_owners": list(from_owners)}).first() is not None
+
+
+def any_pending(connection: Connection, thread_id: str) -> bool:
+    """Whether a run waits on this thread."""
+    query = select(t.c.id).where(t.c.thread_id == thread_id, t.c.status == RunStatus.PENDING).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def _take(
-    connection: Connection, record: RunRecord, *, owner: str, now: datetime, lease_expires_at: datetime
-) -> RunRecord | None:
+    connection: Connection, candidate: Any, *, owner: str, now: datetime, lease_expires_at: datetime
+) -> RunRecord:
     values = {
         "status": RunStatus.RUNNING,
         "attempt": t.c.attempt + 1,
-        "fence": threads.next_fence(connection, record.thread_id),
+        "fence": threads.begin_run(connection, candidate.thread_id, now=now),
         "owner": owner,
         "lease_expires_at": lease_expires_at,
         "updated_at": now,
     }
-    connection.execute(update(t).where(t.c.run_id == record.run_id).values(**values))
-    threads.set_status(connection, record.thread_id, ThreadStatus.BUSY, now=now)
-    return find(connection, record.run_id)
+    statement = update(t).where(t.c.run_id == candidate.run_id).values(**values).returning(t)
+    return _record(connection.execute(statement).one())
 
 
 def renew(connection: Connection, owner: str, run_ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
@@ -113,11 +124,6 @@ def cancelled(connection: Connection, run_ids: Collection[str]) -> Mapping[str, 
     return {row.run_id: CancelAction(row.cancel_action) for row in connection.execute(query)}
 
 
-def set_checkpoint_before(connection: Connection, run: RunRecord, checkpoint_id: str | None) -> None:
-    """Note where the thread stood when the run first began."""
-    connection.execute(update(t).where(_held(run)).values(checkpoint_before=checkpoint_id))
-
-
 def set_input(connection: Connection, run: RunRecord, messages: Mapping[str, Any]) -> None:
     """Keep the input as it was made, so that another attempt need not make it again."""
     connection.execute(update(t).where(_held(run)).values(spec=asdict(replace(run.spec, input=messages))))
@@ -128,20 +134,13 @@ def is_held(connection: Connection, run: RunRecord) -> bool:
     return connection.execute(for_update(connection, select(t.c.id).where(_held(run)))).first() is not None
 
 
-def finish(
-    connection: Connection,
-    run: RunRecord,
-    status: RunStatus,
-    *,
-    now: datetime,
-    error: Mapping[str, str] | None = None,
-    checkpoint_after: str | None = None,
-) -> bool:
-    """End a run this attempt holds; False if it no longer does."""
+def finish(connection: Connection, run: RunRecord, status: RunStatus, *, now: datetime) -> bool:
+    """End a run this attempt holds, with the error and the checkpoints of this record; False if it no longer does."""
     values = {
         "status": status,
-        "error": error,
-        "checkpoint_after": checkpoint_after,
+        "error": run.error,
+        "checkpoint_before": run.checkpoint_before,
+        "checkpoint_after": run.checkpoint_after,
         "owner": None,
         "lease_expires_at": None,
         "updated_at": now,
@@ -181,15 +180,20 @@ def _held(run: RunRecord) -> Any:
     )
 
 
-def _claimable(now: datetime, from_owners: Collection[str]) -> Any:
+def _claimable() -> Select[Any]:
     other = t.alias()
     earlier_open = exists().where(
         other.c.thread_id == t.c.thread_id,
         or_(other.c.status == RunStatus.RUNNING, (other.c.status == RunStatus.PENDING) & (other.c.id < t.c.id)),
     )
     may_start = (t.c.status == RunStatus.PENDING) & ~earlier_open
-    abandoned = (t.c.status == RunStatus.RUNNING) & or_(t.c.lease_expires_at <= now, t.c.owner.in_(from_owners))
-    return select(t.c.run_id).where(t.c.status.in_(_OPEN), or_(may_start, abandoned)).order_by(t.c.id).limit(1)
+    lost = or_(t.c.lease_expires_at <= bindparam("now"), t.c.owner.in_(bindparam("from_owners", expanding=True)))
+    abandoned = (t.c.status == RunStatus.RUNNING) & lost
+    query = select(t.c.run_id, t.c.thread_id).where(t.c.status.in_(_OPEN), or_(may_start, abandoned))
+    return query.order_by(t.c.id).limit(1)
+
+
+_CLAIMABLE = _claimable()  # asked at every wake-up: built once
 
 
 def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core tables carry no types

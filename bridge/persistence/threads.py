@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from bridge.persistence.database import changed, for_update
+from bridge.persistence.database import changed, for_update, locks_rows
 from bridge.persistence.tables import threads_meta as t
 from bridge.persistence.upsert import insert_or_keep
 
@@ -76,6 +76,12 @@ def find(connection: Connection, thread_id: str, *, lock: bool = False) -> Threa
     )
 
 
+def lock(connection: Connection, thread_id: str) -> None:
+    """Keep other writers of the thread's runs and transcript away until the transaction ends."""
+    if locks_rows(connection):
+        connection.execute(for_update(connection, select(t.c.thread_id).where(t.c.thread_id == thread_id)))
+
+
 def set_status(
     connection: Connection, thread_id: str, status: ThreadStatus, *, now: datetime, title: str | None = None
 ) -> None:
@@ -86,9 +92,10 @@ def set_status(
     connection.execute(update(t).where(t.c.thread_id == thread_id).values(**values))
 
 
-def next_fence(connection: Connection, thread_id: str) -> int:
-    """A fencing number higher than every one given before for this thread."""
-    statement = update(t).where(t.c.thread_id == thread_id).values(fence=t.c.fence + 1).returning(t.c.fence)
+def begin_run(connection: Connection, thread_id: str, *, now: datetime) -> int:
+    """The thread is busy from now on; gives a fencing number higher than every one given before for it."""
+    values = {"fence": t.c.fence + 1, "status": ThreadStatus.BUSY, "updated_at": now}
+    statement = update(t).where(t.c.thread_id == thread_id).values(**values).returning(t.c.fence)
     return int(connection.execute(statement).scalar_one())
 
 

@@ -40,6 +40,7 @@ class ActiveRun:
     control: RunControl = field(default_factory=RunControl)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     action: CancelAction = CancelAction.INTERRUPT
+    has_ended: bool = False
 
     def ask_to_stop(self, action: CancelAction) -> None:
         """A person or a client wants it to end now."""

@@ -31,6 +31,7 @@ from channels.contract import TranscriptFile
 
 logger = logging.getLogger(__name__)
 
+_KEPT_STATES = 50
 _OURS = ("messages", "updates", "custom")  # what the house itself needs of the graph, in LangGraph's names
 _CONTEXT_KEYS = frozenset({"model_name", "thinking_enabled", "is_plan_mode", "subagent_enabled"})
 _THREAD_STATUS = {
@@ -50,6 +51,11 @@ class Outcome:
     stopped: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    checkpoint: str | None  # None: the thread had no state yet
+
+
 class Attempt:
     """Drives the graph, shows and notes what it gives, commits the end."""
 
@@ -60,6 +66,7 @@ class Attempt:
         self._house = resources
         self._composition = Composition.begin(active.run.run_id)
         stream.on_part = self._compose
+        self._began_at: _Beginning | None = None
         self._observer = Observer(
             self._run, self._run.user_id, resources.database, resources.artifacts, resources.clock
         )
@@ -94,34 +101,38 @@ class Attempt:
             self._emit("error", outcome.error)
         tail = await self._house.hub.drain(self._stream)
         end = self._stream.number("end", (), b"null")
-        committed, waiting = await self._house.database.write(
+        topics = await self._house.database.write(
             lambda connection: self._commit(connection, outcome, checkpoint, [*tail, end])
         )
-        if not committed:
-            raise LeaseExpired(f"run {run.run_id} was taken over before its end was committed")
         self._stream.close(end)
-        for topic in (f"thread:{run.thread_id}", "runs", *(["inbox"] if waiting else [])):
+        for topic in topics:
             self._house.signals.notify(topic)
 
     def _commit(
         self, connection: Connection, outcome: Outcome, checkpoint: str | None, parts: Sequence[StreamPart]
-    ) -> tuple[bool, bool]:
+    ) -> Sequence[str]:
+        """Give the topics on which something changed. Raises LeaseExpired when the run is somebody else's by now."""
         run, now = self._run, self._house.clock()
-        threads.find(connection, run.thread_id, lock=True)
-        if not runs.finish(connection, run, outcome.status, now=now, error=outcome.error, checkpoint_after=checkpoint):
-            return False, False
+        threads.lock(connection, run.thread_id)
+        before = self._began_at.checkpoint if self._began_at else None
+        ended = replace(run, checkpoint_before=before, checkpoint_after=checkpoint, error=outcome.error)
+        if not runs.finish(connection, ended, outcome.status, now=now):
+            raise LeaseExpired(f"run {run.run_id} was taken over before its end was committed")
         stream_parts.insert(connection, run.run_id, parts)
         waiting = self._release_steering(connection)
         transcript.append_reply(connection, run.thread_id, run.run_id, self._composition.reply, now=now)
         threads.set_status(
             connection, run.thread_id, _THREAD_STATUS[outcome.status], now=now, title=self._observer.title
         )
-        return True, waiting
+        topics = {"inbox": waiting, "runs": runs.any_pending(connection, run.thread_id)}
+        return [f"thread:{run.thread_id}", *(topic for topic, is_meant in topics.items() if is_meant)]
 
     def _release_steering(self, connection: Connection) -> bool:
         """What the run was told while it worked belongs to its turn; what it was not is decided anew (then True)."""
         run, now = self._run, self._house.clock()
         steering = inbox.steering(connection, run.run_id)
+        if not steering:
+            return False
         told = [stored for stored in steering if message_id(stored.id) in self._observer.seen_ids]
         for stored in told:
             transcript.append_person(connection, run.thread_id, run.run_id, as_said(stored.event), now=now)
@@ -174,7 +185,7 @@ class Attempt:
         if run.attempt > 1:
             continuation = await self._house.agent.continuation(run.thread_id, run.run_id, run.assistant_id)
         if continuation is Continuation.FRESH:
-            await self._note_checkpoint_before()
+            self._began_at = _Beginning(await self._house.agent.newest_checkpoint(run.thread_id))
             messages = await self._input(events)
             command = _command(run.spec.command) if run.spec.command else None
             return self._agent_request(messages, command)
@@ -218,13 +229,13 @@ class Attempt:
         for note in notes:
             self._emit("house", note)
 
-    async def _note_checkpoint_before(self) -> None:
-        """Where to go back to if the run is rolled back."""
-        run = self._run
-        checkpoint = await self._house.agent.newest_checkpoint(run.thread_id)
-        self._run = replace(run, checkpoint_before=checkpoint)
-        if checkpoint is not None:
-            await self._house.database.write(lambda connection: runs.set_checkpoint_before(connection, run, checkpoint))
+    async def _checkpoint_before(self) -> str | None:
+        """Where to go back to: noted when the run began, or the newest state an earlier run left."""
+        if self._began_at is not None:
+            return self._began_at.checkpoint
+        states = await self._house.agent.get_history(self._run.thread_id, limit=_KEPT_STATES)
+        earlier = [state for state in states if (state.metadata or {}).get("run_id") != self._run.run_id]
+        return str(earlier[0].config["configurable"]["checkpoint_id"]) if earlier else None
 
     async def _events(self) -> Sequence[StoredEvent]:
         trigger = self._run.spec.trigger_event
@@ -261,7 +272,7 @@ class Attempt:
         """Put the thread back to before the run; one that has stored nothing yet does not know where that was, and need not."""
         agent, run = self._house.agent, self._run
         if await agent.continuation(run.thread_id, run.run_id, run.assistant_id) is not Continuation.FRESH:
-            await agent.rollback(run.thread_id, run.checkpoint_before, fence=run.fence)
+            await agent.rollback(run.thread_id, await self._checkpoint_before(), fence=run.fence)
 
     def _ended(self, drive: asyncio.Task[None]) -> Outcome | None:
         error = None if drive.cancelled() else drive.exception()

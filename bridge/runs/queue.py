@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection
 from typing import Protocol
 
+from sqlalchemy import Connection
+
 from bridge.clock import Clock
 from bridge.leases import LeaseKeeper
 from bridge.persistence import runs
@@ -100,20 +102,18 @@ class EmbeddedRunQueue:
     async def _claim_all(self) -> None:
         while len(self._tasks) < self._config.worker_concurrency:
             taken_at = time.monotonic()
-            expiry = self._leases.expiry()
-            run = await self._database.write(
-                lambda connection, until=expiry: runs.claim_next(  # type: ignore[misc]
-                    connection,
-                    owner=self._owner,
-                    now=self._clock(),
-                    lease_expires_at=until,
-                    from_owners=self._from_owners,
-                )
-            )
-            if run is None:
+            run, is_more = await self._database.write(self._claim)
+            if run is not None:
+                self._begin(run, taken_at)
+            if not is_more:
                 self._from_owners = ()
                 return
-            self._begin(run, taken_at)
+
+    def _claim(self, connection: Connection) -> tuple[RunRecord | None, bool]:
+        """The next run, and whether there is another."""
+        now, until, dead = self._clock(), self._leases.expiry(), self._from_owners
+        run = runs.claim_next(connection, owner=self._owner, now=now, lease_expires_at=until, from_owners=dead)
+        return run, run is not None and runs.any_claimable(connection, now=now, from_owners=dead)
 
     def _begin(self, run: RunRecord, taken_at: float) -> None:
         active = ActiveRun(run, self._leases.hold(run.run_id, taken_at=taken_at))
@@ -126,15 +126,14 @@ class EmbeddedRunQueue:
         task.add_done_callback(self._done)
 
     async def _drive(self, active: ActiveRun) -> None:
-        ended = False
         try:
-            ended = await self._executor.execute(active)
+            active.has_ended = await self._executor.execute(active)
         except Exception:  # the edge of a run's task: it is left to be tried again, up to max_attempts
             logger.exception("run %s stopped short", active.run.run_id)
             await asyncio.sleep(1.0)  # a fault that repeats at once must not spin
         finally:
             self._leases.drop(active.lease)
-            if not ended:
+            if not active.has_ended:
                 await asyncio.shield(self._let_go(active.run))
 
     async def _let_go(self, run: RunRecord) -> None:
@@ -142,13 +141,15 @@ class EmbeddedRunQueue:
         await self._database.write(lambda connection: runs.let_go(connection, run, now=self._clock()))
 
     def _done(self, task: asyncio.Task[None]) -> None:
+        is_full = len(self._tasks) >= self._config.worker_concurrency
         active = self._tasks.pop(task)
         run_id = active.run.run_id
         if self._active.get(run_id) is active:  # else this process has taken the run anew
             del self._active[run_id]
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("run %s could not be let go: %s", run_id, error)
-        self.wake()
+        if is_full or not active.has_ended:
+            self.wake()
 
     async def _renew(self, run_ids: Collection[str], until: object) -> set[str]:
         kept, asked = await self._database.write(

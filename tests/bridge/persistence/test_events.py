@@ -43,8 +43,9 @@ async def test_what_is_open_is_found_by_conversation_in_order_of_arrival(write: 
     assert [stored.id for stored in await write(lambda c: inbox.undecided(c, CHAT, limit=2))] == ids[:2]
     await write(lambda c: inbox.settle(c, [ids[2]], EventState.DECIDED, now=clock()))
     assert await write(inbox.open_conversations) == [str(CHAT)]
-    assert await write(lambda c: inbox.is_settled(c, ids[2]))
-    assert not await write(lambda c: inbox.is_settled(c, ids[0]))
+    await write(lambda c: inbox.settle_rest(c, [ids[0], ids[2]], EventState.DROPPED, now=clock()))
+    states = [(await write(lambda c, i=i: inbox.find(c, i))).state for i in ids]
+    assert states == [EventState.DROPPED, EventState.RECEIVED, EventState.DECIDED, EventState.RECEIVED]
 
 
 async def test_a_turn_is_its_first_event_and_those_merged_into_it(write: Write, clock: StandingClock) -> None:

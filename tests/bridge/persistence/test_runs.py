@@ -1,6 +1,7 @@
 """The rows of `runs`: claimed in order, held by one, ended once."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -119,9 +120,8 @@ async def test_a_run_ends_once(make_run: MakeRun, claim: Claimer, write: Write, 
     run_id = await make_run()
     run = await claim.must()
     error = {"error": "E", "message": "m"}
-    assert await write(
-        lambda c: runs.finish(c, run, RunStatus.ERROR, now=clock(), error=error, checkpoint_after="after")
-    )
+    ending = replace(run, error=error, checkpoint_before="before", checkpoint_after="after")
+    assert await write(lambda c: runs.finish(c, ending, RunStatus.ERROR, now=clock()))
     ended = await write(lambda c: runs.find(c, run_id))
     assert (ended.status, ended.error, ended.checkpoint_after) == (RunStatus.ERROR, error, "after")
     assert (ended.owner, ended.lease_expires_at, ended.ended_at) == (None, None, clock())
@@ -146,18 +146,12 @@ async def test_stopping_depends_on_whether_it_has_begun(
 async def test_what_an_attempt_notes_stays_for_the_next(make_run: MakeRun, claim: Claimer, write: Write) -> None:
     run_id = await make_run(spec=RunSpec(trigger_event=3))
     first = await claim.must("one")
-    await write(lambda c: runs.set_checkpoint_before(c, first, "before"))
     await write(lambda c: runs.set_input(c, first, {"messages": ["m"]}))
     second = await claim.must("two", "one")
-    assert (second.checkpoint_before, second.spec.input, second.spec.trigger_event) == (
-        "before",
-        {"messages": ["m"]},
-        3,
-    )
-    await write(lambda c: runs.set_checkpoint_before(c, first, "wrong"))
+    assert (second.spec.input, second.spec.trigger_event) == ({"messages": ["m"]}, 3)
     await write(lambda c: runs.set_input(c, first, {"messages": []}))
     unchanged = await write(lambda c: runs.find(c, run_id))
-    assert (unchanged.checkpoint_before, unchanged.spec.input) == ("before", {"messages": ["m"]})
+    assert unchanged.spec.input == {"messages": ["m"]}
 
 
 async def test_a_run_let_go_is_free_at_once_but_only_by_its_holder(

@@ -60,8 +60,8 @@ async def test_a_title_is_set_but_never_taken_away(write: Write, clock: Standing
 async def test_fences_only_grow_and_each_thread_has_its_own(write: Write, clock: StandingClock) -> None:
     await thread(write, clock)
     await thread(write, clock, "u")
-    assert [await write(lambda c: threads.next_fence(c, "t")) for _ in range(3)] == [1, 2, 3]
-    assert await write(lambda c: threads.next_fence(c, "u")) == 1
+    assert [await write(lambda c: threads.begin_run(c, "t", now=clock())) for _ in range(3)] == [1, 2, 3]
+    assert await write(lambda c: threads.begin_run(c, "u", now=clock())) == 1
 
 
 async def test_a_removed_thread_takes_everything_of_it_along(
