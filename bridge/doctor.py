@@ -1,6 +1,7 @@
 """`threadbridge doctor`: looks at everything the bridge needs and says what to mend."""
 
 import asyncio
+import errno
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
@@ -108,6 +109,9 @@ async def _port(config: Config) -> Sequence[Finding]:
     try:
         await asyncio.to_thread(bind)
     except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            advice = f"{address}: {error.strerror}; choose another gateway.host or gateway.port"
+            return [Finding("port", Verdict.FAILED, advice)]
         advice = f"{address}: {error.strerror}; if it is not this bridge that runs already, choose another gateway.port"
         return [Finding("port", Verdict.WARNING, advice)]
     return [Finding("port", Verdict.OK, f"{address} is free")]
@@ -125,7 +129,7 @@ async def _model(model: ModelConfig) -> Finding:
         return Finding(subject, Verdict.FAILED, str(error))
     except Exception as error:  # noqa: BLE001  # a provider's class may complain about its key in its own way
         return Finding(subject, Verdict.FAILED, str(error).partition("\n")[0])
-    return Finding(subject, Verdict.OK, model.use)
+    return Finding(subject, Verdict.OK, f"{model.use} (built, not called)")
 
 
 async def _channels(config: Config) -> Sequence[Finding]:
@@ -145,6 +149,8 @@ async def _channel(name: str, section: ChannelSection, config: Config) -> Findin
         return Finding(subject, Verdict.FAILED, f"its package cannot be imported: {error}")
     except ChannelError as error:
         return Finding(subject, Verdict.FAILED, str(error))
+    except OSError as error:
+        return Finding(subject, Verdict.FAILED, f"its folder in {config.home} cannot be used: {error.strerror}")
     return Finding(subject, Verdict.OK, said)
 
 
