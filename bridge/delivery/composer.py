@@ -11,6 +11,7 @@ from bridge.delivery.events import (
     RunEnded,
     RunEvent,
     StepRestarted,
+    StepsKept,
     TextDelta,
     TextFinished,
     TodosChanged,
@@ -54,6 +55,13 @@ def compose(composition: Composition, event: RunEvent) -> Composition:
 
 def _restart_step(composition: Composition, _event: AttemptStarted | StepRestarted) -> Composition:
     kept = tuple(part for part in composition.reply.parts if not _is_unfinished(part, composition.unfinished))
+    return Composition(replace(composition.reply, parts=kept))
+
+
+def _keep_steps(composition: Composition, event: StepsKept) -> Composition:
+    kept = tuple(
+        part for part in composition.reply.parts if not isinstance(part, Text | ToolActivity) or part.id in event.ids
+    )
     return Composition(replace(composition.reply, parts=kept))
 
 
@@ -149,6 +157,7 @@ def waiting(run_id: str, ahead: int) -> Reply:
 _RULES: Mapping[type, Callable[[Composition, Any], Composition]] = {
     AttemptStarted: _restart_step,
     StepRestarted: _restart_step,
+    StepsKept: _keep_steps,
     TextDelta: _add_text,
     TextFinished: _finish_text,
     ToolStarted: _start_tool,

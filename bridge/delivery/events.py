@@ -28,6 +28,13 @@ class AttemptStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class StepsKept:
+    """The run goes on from these messages and tool calls: what was shown beyond them was never stored, and is done again."""
+
+    ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class StepRestarted:
     """The model is asked again (a provider's failure): what it had said of this step is void."""
 
@@ -96,6 +103,7 @@ class RunEnded:
 
 RunEvent = (
     AttemptStarted
+    | StepsKept
     | StepRestarted
     | TextDelta
     | TextFinished
@@ -132,6 +140,7 @@ def from_house(data: Mapping[str, Any]) -> Iterator[RunEvent]:
         case "artifact":
             yield ArtifactPresented(ARTIFACT.validate_python(data["artifact"]))
         case "finished":
+            yield StepsKept(_ids(data["messages"]))
             yield from from_messages(data["messages"])
         case "ended":
             yield RunEnded(data.get("failure"), bool(data.get("stopped")))
@@ -141,11 +150,17 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[RunEvent]:
     """What finished messages of the lead agent show."""
     for message in messages:
         if message.get("additional_kwargs", {}).get("hide_from_ui"):
-            continue
-        if message.get("type") == "ai":
+            if message.get("type") == "ai":
+                yield TextFinished(message.get("id") or "", "")  # what was streamed of it is taken back
+        elif message.get("type") == "ai":
             yield from _from_answer(message)
         elif message.get("type") == "tool" and message.get("name") not in _OWN_DISPLAY:
             yield ToolFinished(message["tool_call_id"], message.get("status") == "error")
+
+
+def _ids(messages: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    return frozenset([*(message.get("id") or "" for message in messages), *calls])
 
 
 def _from_chunk(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[RunEvent]:

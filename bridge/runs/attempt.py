@@ -186,6 +186,8 @@ class Attempt:
             continuation = await self._house.agent.continuation(run.thread_id, run.run_id, run.assistant_id)
         if continuation is Continuation.FRESH:
             self._began_at = _Beginning(await self._house.agent.newest_checkpoint(run.thread_id))
+            if run.attempt > 1:
+                self._emit("house", {"type": "finished", "messages": []})
             messages = await self._input(events)
             command = _command(run.spec.command) if run.spec.command else None
             return self._agent_request(messages, command)
@@ -220,7 +222,7 @@ class Attempt:
         """An earlier attempt finished some steps: show again what they gave, since not all of it may have been shown or stored."""
         run = self._run
         state = await self._house.agent.get_state(run.thread_id, assistant_id=run.assistant_id)
-        messages = _since_input(state.values.get("messages") or (), _input_ids(run))
+        messages = await self._own_messages(state.values.get("messages") or ())
         self._emit("house", {"type": "finished", "messages": to_jsonable(list(messages))})
         self._observer.title = state.values.get("title") if isinstance(state.values, Mapping) else None
         notes = await self._observer.messages(messages)
@@ -228,6 +230,17 @@ class Attempt:
             notes += await self._observer.notice({"__interrupt__": state.interrupts})
         for note in notes:
             self._emit("house", note)
+
+    async def _own_messages(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        """Those this run has added: behind its input or, where it resumed without one, beyond what stood before it."""
+        run = self._run
+        if run.spec.command is None:
+            return _since_input(messages, _input_ids(run))
+        before = await self._house.agent.get_state(
+            run.thread_id, assistant_id=run.assistant_id, checkpoint_id=await self._checkpoint_before()
+        )
+        known = {message.id for message in before.values.get("messages") or ()}
+        return [message for message in messages if message.id not in known]
 
     async def _checkpoint_before(self) -> str | None:
         """Where to go back to: noted when the run began, or the newest state an earlier run left."""
@@ -319,7 +332,7 @@ def _input_ids(run: RunRecord) -> frozenset[str]:
 
 
 def _since_input(messages: Sequence[BaseMessage], input_ids: frozenset[str]) -> Sequence[BaseMessage]:
-    """The messages behind the last one of the run's input; without an input (a resumed interrupt), those behind the last human one."""
+    """The messages behind the last one of the run's input; where its ids are not known, those behind the last human one."""
     marks = [
         position
         for position, message in enumerate(messages)
