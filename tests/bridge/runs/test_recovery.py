@@ -11,7 +11,7 @@ import pytest
 from bridge.errors import LeaseExpired
 from bridge.persistence import runs, stream_parts, transcript
 from bridge.persistence.database import Database
-from bridge.runs.records import PartId, RunRecord, RunStatus
+from bridge.runs.records import NewRun, PartId, RunRecord, RunSpec, RunStatus
 from channels.contract import Notice, NoticeKind, Text
 from tests.bridge.replica import Replica, streamed_text
 from tests.bridge.runs.conftest import Start
@@ -240,3 +240,45 @@ async def test_parts_of_a_lost_attempt_are_not_stored(play: Play) -> None:
 
 def _dies(*_args: object, **_options: object) -> bool:
     raise LeaseExpired("the process died before the end was committed")
+
+
+async def test_a_resumed_run_keeps_what_it_had_said_before_a_crash(
+    beside: Start, request: pytest.FixtureRequest, database: Database
+) -> None:
+    gate = asyncio.Event()
+    config, script = scripted(
+        request.node.name,
+        Says("Before.", tool="write_file", args=EFFECT),
+        Says("Noted.", tool="ls", args={"path": "/mnt/user-data/outputs"}),
+        Says("Half", gate=gate),
+        Says("Done."),
+    )
+    async with beside(config, owner="stalled") as stalled:
+        paused = await stalled.manager.create(
+            NewRun(
+                "t",
+                spec=RunSpec(input={"messages": [{"type": "human", "content": "go"}]}, interrupt_before=["tools"]),
+                if_not_exists="create",
+            )
+        )
+        await stalled.ended(paused)
+        run = await stalled.manager.create(NewRun("t", spec=RunSpec(command={"resume": "yes"})))
+        await script.was_asked(3)
+        async with beside(config, owner="heir", from_owners=["stalled"]) as heir:
+            assert (await heir.ended(run)).attempt == 2
+            gate.set()
+    assert await shown(database, run) == ["Noted.", "Done."]
+
+
+async def test_what_was_shown_but_never_stored_gives_way_to_the_step_done_again(play: Play, database: Database) -> None:
+    """Symptom: after a crash between a step's end and its checkpoint the answer said the same twice."""
+    house, script = await play(Says("First try", gate=asyncio.Event()), Says("Second try"))
+    run = await house.run("go")
+    await script.was_asked(1)
+    finished = {"model": {"messages": [{"type": "ai", "id": "lost", "content": "First try"}]}}
+    house.hub._live[run.run_id].emit("updates", (), finished)
+    await house.queue.stop()
+    await house.hub._save_all()
+    await house.queue.start()
+    await house.ended(run)
+    assert await shown(database, run) == ["Second try"]
