@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -42,6 +43,7 @@ _TRIES = 4  # with the task kept; after that the delivery is put off, and taken 
 _LONGEST_WAIT = timedelta(minutes=5)
 _GIVE_UP_ATTEMPTS = 300  # about a day of five-minute waits
 _POLL_SECONDS = 2.0
+_LONGEST_QUEUE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Delivery:
         self._receipt = DeliveryReceipt()
         self._latest = Reply(run_id=record.run_id)
         self._changed = asyncio.Event()
+        self._finished_topic = f"delivered:{record.conversation}"
         self._target = DeliveryTarget(
             delivery_id=record.id,
             conversation=record.conversation,
@@ -111,6 +114,7 @@ class Delivery:
         """Show the run's answer as it grows; one that has ended already is shown as the transcript has it."""
         run = await self._find(run_id)
         if run.status.is_final:
+            await self._wait_for_earlier_answers(run_id)
             await self._show_last(await self._final_reply(run))
             return
         reader = asyncio.create_task(self._read(run), name=f"read-{run_id}")
@@ -118,6 +122,8 @@ class Delivery:
         reader.add_done_callback(lambda _: self._changed.set())
         try:
             await self._show_growing(reader)
+            await self._wait_for_earlier_answers(run_id)
+            await self._show_last(self._latest)
         finally:
             for task in (reader, busy):
                 task.cancel()
@@ -134,8 +140,17 @@ class Delivery:
             if self._section.streaming and self._channel.capabilities.streams and self._latest != shown:
                 await self._pace()
                 shown = self._latest  # after the wait: only the newest is worth a request
-                await self._show_if_possible(shown)
-        await self._show_last(self._latest)
+                if not shown.is_final:  # the last one has its turn behind the answers before it
+                    await self._show_if_possible(shown)
+
+    async def _wait_for_earlier_answers(self, run_id: str) -> None:
+        """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""
+        house, deadline = self._house, time.monotonic() + _LONGEST_QUEUE_SECONDS
+        with house.signals.watch(self._finished_topic) as watch:
+            while await house.database.read(lambda connection: deliveries.is_behind(connection, run_id)):
+                if time.monotonic() >= deadline:
+                    return
+                await watch.wait(_POLL_SECONDS)
 
     async def _read(self, run: RunRecord) -> None:
         """Keep `_latest` the newest snapshot until the run has ended."""
@@ -248,6 +263,7 @@ class Delivery:
         finished = await house.database.write(
             lambda connection: deliveries.finish(connection, record, house.owner, state, now=house.clock(), error=error)
         )
+        house.signals.notify(self._finished_topic)
         if not finished:
             house.signals.notify("deliveries")  # what it shows has changed meanwhile: it is taken up again
 
