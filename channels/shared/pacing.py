@@ -15,7 +15,7 @@ class Urgency(StrEnum):
 
     PREVIEW = "preview"  # an answer that still grows: keeps the interval and leaves a part of the minute's budget
     CONTINUATION = "continuation"  # the next of several messages: a short burst is fine
-    ANSWER = "answer"  # what the person waits for: only the budget and an imposed silence hold it back
+    ANSWER = "answer"  # what the person waits for: a short burst is fine, and it waits least of all
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Pacer:
         ready = []
         if urgency is Urgency.PREVIEW:
             ready.append(_free_at(requests, 1, pace.interval_seconds))
-        if urgency is Urgency.CONTINUATION:
+        else:
             ready.append(_free_at(requests, self.burst, self.burst_seconds))
         if pace.per_minute is not None:
             reserved = int(pace.per_minute * self.reserved_share) if urgency is Urgency.PREVIEW else 0

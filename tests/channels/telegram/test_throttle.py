@@ -13,19 +13,24 @@ def refused(seconds: float) -> RateLimited:
     return RateLimited("429", retry_after_seconds=seconds)
 
 
-async def test_the_answer_in_private_never_waits_for_the_pace() -> None:
+async def test_a_few_answers_go_out_at_once_and_a_flood_of_them_at_a_pace_telegram_takes() -> None:
     throttle = Throttle(clock=lambda: 100.0)
-    for _ in range(20):
+    for _ in range(4):
         await throttle.message_turn(7, Urgency.ANSWER)
+    with pytest.raises(RateLimited) as caught:
+        await throttle.message_turn(7, Urgency.ANSWER)
+    assert caught.value.retry_after_seconds == 4
 
 
 async def test_a_group_has_twenty_requests_a_minute_and_the_next_is_refused_with_its_time() -> None:
-    throttle = Throttle(clock=lambda: 100.0)
+    now = 100.0
+    throttle = Throttle(clock=lambda: now)
     for _ in range(20):
         await throttle.message_turn(-7, Urgency.ANSWER)
+        now += 1
     with pytest.raises(RateLimited) as caught:
         await throttle.message_turn(-7, Urgency.ANSWER)
-    assert caught.value.retry_after_seconds == 60
+    assert caught.value.retry_after_seconds == 40
 
 
 async def test_a_refusal_silences_its_chat_alone() -> None:
