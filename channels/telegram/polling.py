@@ -47,6 +47,7 @@ class Poller:
         self._connected = False
         self._heard_at = clock()
         self._failures = 0
+        self._was_away = False
         self._problem = "not connected yet"
 
     def health(self) -> ChannelHealth:
@@ -83,10 +84,11 @@ class Poller:
 
     async def _poll_once(self) -> None:
         asked_at = self._clock()
-        patience = 0 if self._failures else self._timeout_seconds  # after a failure it is known at once that all is well
+        patience = 0 if self._was_away else self._timeout_seconds  # so that it is known at once when all is well
         async with asyncio.timeout(self._timeout_seconds + _GRACE_SECONDS):  # a connection can die without a word
             updates = await self._fetch(self._offset, patience)
         self._heard()
+        self._was_away = False
         for update in updates:
             await self._handle(update)
         self._failures = 0
@@ -103,6 +105,7 @@ class Poller:
 
     async def _back_off(self, error: Exception) -> None:
         self._failures += 1
+        self._was_away = not isinstance(error, Conflict)  # another poller shows only while a question is held
         self._problem = _described(error)
         pause = min(2.0 ** min(self._failures - 2, 10), _LONGEST_BACKOFF_SECONDS)
         if isinstance(error, Flooded):
