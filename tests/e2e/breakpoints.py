@@ -1,11 +1,16 @@
 """Places in the program at which a test has it killed: `KILL_AT=<name>` in the environment."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from langchain_core.messages import ToolMessage
+
 from agent.sandbox.local import LocalSandbox
+from agent.savers.postgres import PostgresSaver
+from agent.savers.sqlite import SqliteSaver
 from bridge.delivery.delivery import Delivery
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher
@@ -57,6 +62,38 @@ def _after(owner: type, method: str, when: Callable[[Any], bool] = lambda _: Tru
     return install
 
 
+def _after_tools_wrote(*savers: type) -> Callable[[Callable[[], None]], None]:
+    """Die when the tools' results are stored and the checkpoint of their step is not."""
+
+    def install(die: Callable[[], None]) -> None:
+        for saver in savers:
+            _after_writes_of_tools(saver, die)
+
+    return install
+
+
+def _after_writes_of_tools(saver: Any, die: Callable[[], None]) -> None:
+    put, put_writes, seen = saver.aput, saver.aput_writes, asyncio.Event()
+
+    async def watched(self: Any, config: Any, writes: Any, *rest: Any, **named: Any) -> Any:
+        if any(isinstance(message, ToolMessage) for _, value in writes for message in _messages(value)):
+            seen.set()
+            await put_writes(self, config, writes, *rest, **named)
+            die()
+        return await put_writes(self, config, writes, *rest, **named)
+
+    async def held_back(self: Any, *args: Any, **named: Any) -> Any:
+        if seen.is_set():
+            await asyncio.Event().wait()
+        return await put(self, *args, **named)
+
+    saver.aput, saver.aput_writes = held_back, watched
+
+
+def _messages(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _text_part(number: int) -> Callable[..., bool]:
     seen = {"parts": 0}
 
@@ -84,6 +121,7 @@ PLACES: dict[str, Callable[[Callable[[], None]], None]] = {
     "mid-text": _before(LiveStream, "_publish", _text_part(3)),
     "tool-running": _before(LocalSandbox, "write"),
     "tool-finished": _before(LiveStream, "emit", _update_of("tools")),
+    "tool-stored": _after_tools_wrote(SqliteSaver, PostgresSaver),
     "question-stored": _after(Observer, "_store"),
     "before-end": _before(Attempt, "_commit"),
     "ended": _after(Attempt, "finish"),

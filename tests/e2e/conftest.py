@@ -55,10 +55,20 @@ def changed_settings() -> dict[str, Any]:
     return {}
 
 
+@pytest.fixture(scope="module")
+def model_keys() -> dict[str, Any]:
+    """Keys for the model of the module's `house`; overridden where it needs any."""
+    return {}
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(
-    tmp_path_factory: pytest.TempPathFactory, shared_database: str | None, changed_settings: dict[str, Any]
+    tmp_path_factory: pytest.TempPathFactory,
+    shared_database: str | None,
+    changed_settings: dict[str, Any],
+    model_keys: dict[str, Any],
 ) -> AsyncIterator[House]:
     """One start of everything for all tests of a module; each takes people of its own."""
-    async with open_house(tmp_path_factory.mktemp("house") / "home", shared_database, **changed_settings) as house:
+    home = tmp_path_factory.mktemp("house") / "home"
+    async with open_house(home, shared_database, changed_settings, model_keys) as house:
         yield house

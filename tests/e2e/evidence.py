@@ -26,6 +26,12 @@ def assert_clean(program: Program) -> None:
         assert list(_tables_with_secrets(program.database_url)) == []
 
 
+def assert_untold(said: object) -> None:
+    """No secret in what people and models were shown."""
+    text = str(said)
+    assert [secret for secret in SECRETS if secret in text] == []
+
+
 def _files_with_secrets(home: Path) -> Iterator[tuple[Path, str]]:
     for path in home.rglob("*"):
         if path.is_file():
@@ -37,10 +43,12 @@ def _tables_with_secrets(url: str) -> Iterator[tuple[str, str]]:
     with psycopg.connect(_plain(url)) as connection:
         names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
         for (name,) in names:
-            rows = connection.execute(f'SELECT convert_to(t::text, \'UTF8\') FROM "{name}" t').fetchall()
+            rows = connection.execute(f"SELECT convert_to(t::text, 'UTF8') FROM \"{name}\" t").fetchall()
             content = b"\n".join(row[0] for row in rows)
             yield from (
-                (name, secret) for secret in SECRETS if secret.encode() in content or secret.encode().hex().encode() in content
+                (name, secret)
+                for secret in SECRETS
+                if secret.encode() in content or secret.encode().hex().encode() in content
             )
 
 

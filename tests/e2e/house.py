@@ -1,8 +1,7 @@
 """The program with both simulators around it, wired together."""
 
-import shutil
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 
 import psycopg
 
-from tests.e2e.evidence import assert_clean
+from tests.e2e.evidence import assert_clean, assert_untold
+from tests.e2e.line import Line
 from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.telegram.client import TelegramSimulator
@@ -23,6 +23,8 @@ class House:
     program: Program
     telegram: TelegramSimulator
     model: ModelSimulator
+    line: Line
+    """From the program to Telegram."""
 
     async def assert_within_the_rules(self) -> None:
         """Neither platform nor provider had anything to complain about."""
@@ -66,13 +68,17 @@ async def running(
 
 
 @asynccontextmanager
-async def open_house(home: Path, database_url: str | None, **changed: Any) -> AsyncIterator[House]:
-    """Everything, for tests that share it; `changed` are sections of the configuration that differ."""
-    async with TelegramSimulator() as telegram, ModelSimulator() as model:
+async def open_house(
+    home: Path, database_url: str | None, changed: Mapping[str, Any], model_keys: Mapping[str, Any]
+) -> AsyncIterator[House]:
+    """Everything, for tests that share it. `changed` are sections that differ, `model_keys` go to the model's entry."""
+    async with TelegramSimulator() as telegram, ModelSimulator() as model, Line(telegram.base_url) as line:
         settings = {**settings_for(telegram, model, database_url), **changed}
+        settings["channels"]["telegram"]["base_url"] = line.url
+        settings["models"][0].update(model_keys)
         async with running(home, settings) as program:
-            yield House(program, telegram, model)
-        shutil.rmtree(home)
+            yield House(program, telegram, model, line)
+            assert_untold([await telegram.effects(), await model.requests()])
 
 
 @contextmanager

@@ -75,9 +75,7 @@ async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(
     program: Program, telegram: TelegramSimulator, model: ModelSimulator
 ) -> None:
     ana = await telegram.person()
-    await model.script(
-        ToolCall("read_file", {"path": "/mnt/user-data/uploads/sales.csv"}), match="summarise"
-    )
+    await model.script(ToolCall("read_file", {"path": "/mnt/user-data/uploads/sales.csv"}), match="summarise")
     await model.script(
         ToolCall("write_file", {"path": "/mnt/user-data/outputs/sum.txt", "content": "3 rows"}), match="summarise"
     )
@@ -86,7 +84,9 @@ async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(
     table = Upload("sales.csv", b"city,units\nOslo,3\nRome,5\nLima,8\n", mime_type="text/csv")
     await ana.send("summarise", files=[table])
     chat = await telegram.wait_for(
-        ana.id, lambda view: any(m.file for m in view.messages[1:]) and any("Three rows." in m.text for m in view.messages), 30
+        ana.id,
+        lambda view: any(m.file for m in view.messages[1:]) and any("Three rows." in m.text for m in view.messages),
+        30,
     )
     sent = next(message.file for message in chat.messages[1:] if message.file)
     assert await telegram.file(sent["file_id"]) == b"3 rows"

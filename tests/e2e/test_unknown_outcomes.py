@@ -70,7 +70,9 @@ async def test_a_lost_reply_to_a_file(house: House) -> None:
     await ana.send("report")
     chat = await house.telegram.wait_for(ana.id, lambda view: sum(bool(m.file) for m in view.from_bot) == 2, 30)
     files = [message for message in chat.from_bot if message.file]
-    assert [await house.telegram.file(message.file["file_id"]) for message in files if message.file] == [b"all of it"] * 2
+    assert [await house.telegram.file(message.file["file_id"]) for message in files if message.file] == [
+        b"all of it"
+    ] * 2
     assert [MAY_BE_A_REPEAT in message.text for message in files] == [False, True]
     await house.assert_within_the_rules()
 

@@ -104,6 +104,10 @@ class TelegramSimulator:
     async def redeliver(self, update_id: int) -> None:
         await self.post("redeliveries", update_id=update_id)
 
+    async def inject(self, **update: Any) -> None:
+        """Queue an update of any shape, such as one newer than the program."""
+        await self.post("updates", update=update)
+
     # Looking
 
     async def chat(self, chat: int) -> ChatView:

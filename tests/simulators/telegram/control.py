@@ -32,7 +32,7 @@ class Control:
             "people": self.add_person, "groups": self.add_group, "topics": self.add_topic, "messages": self.write,
             "edits": self.edit, "deletions": self.delete, "presses": self.press, "stops": self.stop,
             "reactions": self.react, "members": self.set_member, "migrations": self.migrate,
-            "redeliveries": self.redeliver, "bot": self.set_bot, "faults": self.order_fault,
+            "redeliveries": self.redeliver, "updates": self.inject, "bot": self.set_bot, "faults": self.order_fault,
         }  # fmt: skip
         return [
             *(web.post(f"/control/{name}", _change(handler)) for name, handler in changes.items()),
@@ -124,6 +124,9 @@ class Control:
     async def redeliver(self, body: Json) -> Json:
         self._api.updates.redeliver(body["update_id"])
         return {}
+
+    async def inject(self, body: Json) -> Json:
+        return {"update_id": self._api.updates.inject(body["update"])}
 
     async def set_bot(self, body: Json) -> Json:
         self._api.world.privacy_mode = body.get("privacy_mode", self._api.world.privacy_mode)

@@ -71,10 +71,12 @@ class UpdateQueue:
 
     def add(self, kind: str, body: Json) -> int | None:
         """Queue an update; None when the bot did not ask for its kind."""
-        if not self.is_allowed(kind):
-            return None
+        return self.inject({kind: body}) if self.is_allowed(kind) else None
+
+    def inject(self, body: Json) -> int:
+        """Queue an update of any shape; the server gives it its id."""
         update_id = next(self._ids)
-        update = QueuedUpdate(update_id, {"update_id": update_id, kind: body}, self._clock.now())
+        update = QueuedUpdate(update_id, {"update_id": update_id, **body}, self._clock.now())
         self._remember(update)
         self._queue.append(update)
         self._wake()
