@@ -10,10 +10,11 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 import migrations
-from bridge.errors import SchemaTooNew
+from bridge.errors import DatabaseUnreachable, SchemaTooNew
 from bridge.persistence.database import Backend, T, Work
 from bridge.persistence.tables import metadata
 
@@ -28,14 +29,18 @@ async def bootstrap_schema(engine: Engine | AsyncEngine, *, backend: Backend) ->
 
     Empty: every table is made and stamped. Legacy (our tables, no version): what the first revision lacks is added, then
     upgraded. Versioned: upgraded. A revision this program does not know raises SchemaTooNew. Safe when several processes start
-    together; other programs' tables are not touched.
+    together; other programs' tables are not touched. Raises DatabaseUnreachable.
     """
     async with _upgrading.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-        if isinstance(engine, AsyncEngine):
-            async with engine.begin() as connection:
-                await connection.run_sync(_upgrade)
-        else:
-            await asyncio.to_thread(_in_transaction, engine, _upgrade)
+        try:
+            if isinstance(engine, AsyncEngine):
+                async with engine.begin() as connection:
+                    await connection.run_sync(_upgrade)
+            else:
+                await asyncio.to_thread(_in_transaction, engine, _upgrade)
+        except OperationalError as error:
+            reason = str(error.orig).partition("\n")[0]  # the driver's own sentence, without statement and parameters
+            raise DatabaseUnreachable(f"the database cannot be used: {reason}") from error
 
 
 async def schema_revision(engine: Engine | AsyncEngine) -> tuple[str | None, str]:

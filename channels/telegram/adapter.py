@@ -17,6 +17,7 @@ from channels.contract import (
     ChannelHealth,
     ChannelHost,
     ChannelNotConfigured,
+    ChannelUnavailable,
     ChatKind,
     ChoiceSelected,
     ConversationKey,
@@ -56,6 +57,9 @@ class _Bot(Bot):
 
     def __repr__(self) -> str:
         return f"Bot({bot_id_of(self.token)})"
+
+
+REFUSED = "Telegram refuses channels.telegram.bot_token; get a valid one from @BotFather"
 
 
 class TelegramChannel:
@@ -108,7 +112,7 @@ class TelegramChannel:
             _LOGGER.warning("telegram: not reachable at start (%s); trying again", type(error).__name__)
         if refused:  # raised here, not above: the library's error must not hang on ours
             await self.close()
-            raise ChannelNotConfigured("Telegram refuses channels.telegram.bot_token; get a valid one from @BotFather")
+            raise ChannelNotConfigured(REFUSED)
         self._listening = asyncio.create_task(self._poller.run(), name="telegram polling")
 
     async def stop(self) -> None:
@@ -125,6 +129,22 @@ class TelegramChannel:
         """Close the connections."""
         await self._drafts.close_all()
         await asyncio.gather(self._request.shutdown(), self._poll_request.shutdown())
+
+    async def doctor(self) -> str:
+        """Ask Telegram who the bot is, without listening. Raises ChannelNotConfigured, ChannelUnavailable."""
+        await self._request.initialize()
+        reason = ""
+        try:
+            bot = await self._bot.get_me()
+        except InvalidToken:
+            reason = "refused"
+        except (TelegramError, TimeoutError) as error:
+            reason = type(error).__name__
+        if reason == "refused":  # raised here, not above: the library's error must not hang on ours
+            raise ChannelNotConfigured(REFUSED)
+        if reason:
+            raise ChannelUnavailable(f"Telegram cannot be reached ({reason})")
+        return f"answers as @{bot.username}"
 
     def health(self) -> ChannelHealth:
         """Whether updates can be heard."""
