@@ -26,6 +26,7 @@ from channels.contract import (
     Channel,
     ChannelError,
     ChannelSection,
+    ContentRejected,
     DeliveryReceipt,
     DeliveryTarget,
     Notice,
@@ -140,8 +141,9 @@ class Delivery:
             if self._section.streaming and self._channel.capabilities.streams and self._latest != shown:
                 await self._pace()
                 shown = self._latest  # after the wait: only the newest is worth a request
-                if not shown.is_final:  # the last one has its turn behind the answers before it
-                    await self._show_if_possible(shown)
+                if not shown.is_final and not await self._show_if_possible(shown):  # the last one has its turn below
+                    shown = None
+                    self._changed.set()
 
     async def _wait_for_earlier_answers(self, run_id: str) -> None:
         """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""
@@ -193,18 +195,21 @@ class Delivery:
         self._latest = reply
         self._changed.set()
 
-    async def _show_if_possible(self, reply: Reply) -> None:
-        """An intermediate snapshot: if it cannot be shown now, a later one will be."""
+    async def _show_if_possible(self, reply: Reply) -> bool:
+        """An intermediate snapshot. False when nothing happened: the newest is to be tried at the next turn."""
         try:
             await self._show(reply)
         except RateLimited as error:
             self._house.pacer.silence(self._record.conversation, error.retry_after_seconds)
-        except OutcomeUnknown as error:
-            logger.info("an update of %s has an unknown outcome: %s", self._record.id, error)
+            return False
+        except (OutcomeUnknown, ContentRejected) as error:
+            logger.info("an update of %s may not stand there: %s", self._record.id, error)
         except ChannelError as error:
             if not error.retryable:
                 raise
             self._house.pacer.silence(self._record.conversation, 1.0)
+            return False
+        return True
 
     async def _show_last(self, reply: Reply) -> None:
         """The final snapshot, at once (a channel keeps its platform's limits itself); tried again until it stands or an error is final."""
