@@ -29,9 +29,10 @@ class Artifacts:
             raise NotFound(f"no such file: {virtual}", user_message="There is no such file.")
         try:
             real = self._paths.resolve(thread_id, virtual)
-        except AgentError as error:
-            raise NotFound(f"no such file: {virtual}", user_message="There is no such file.") from error
-        if not real.is_file():
+            is_file = real.is_file()
+        except (AgentError, OSError):  # the system's error would name where the thread lies
+            is_file = False
+        if not is_file:
             raise NotFound(f"no such file: {virtual}", user_message="There is no such file.")
         return OpenedFile(real, real.name, mime_type(real), real.stat().st_size)
 
