@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import stamina
+
+from agent.errors import AgentError
 from agent.paths import ThreadPaths
 from bridge.errors import InvalidRequest, TooLarge
 from bridge.files.artifacts import mime_type
@@ -19,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 _VIRTUAL = "/mnt/user-data/uploads"
 _LONGEST_NAME_BYTES = 200
+_LONGEST_SUFFIX_BYTES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Uploads:
     async def fetch(
         self, thread_id: str, channel: Channel, files: Sequence[FileRef]
     ) -> tuple[list[Upload], list[Refused]]:
-        """Bring the files of a message here. One that cannot come says why and the others still do; retryable errors are raised."""
+        """Bring the files of a message here. One that cannot come, also when asked for again, says why; the others still do."""
         uploads: list[Upload] = []
         refused = [Refused(file.name, self._too_many()) for file in files[self._config.max_files :]]
         for file in files[: self._config.max_files]:
@@ -67,8 +71,6 @@ class Uploads:
             except TooLarge as error:
                 refused.append(Refused(file.name, error.user_message or str(error)))
             except ChannelError as error:
-                if error.retryable:
-                    raise
                 logger.warning("file %r did not come: %s", file.name, error)
                 refused.append(Refused(file.name, error.user_message or "it could not be fetched"))
         return uploads, refused
@@ -77,8 +79,11 @@ class Uploads:
         """The upload a reference of `save` names, if it is there (its `ref` is the virtual path)."""
         if not ref.ref.startswith(_VIRTUAL + "/"):
             return None
-        real = self._paths.resolve(thread_id, ref.ref)
-        return _described(real, real.name) if real.is_file() else None
+        try:
+            real = self._paths.resolve(thread_id, ref.ref)
+            return _described(real, real.name) if real.is_file() else None
+        except (AgentError, OSError):
+            return None
 
     async def _fetch(self, thread_id: str, channel: Channel, file: FileRef) -> Upload:
         if (saved := await asyncio.to_thread(self.saved, thread_id, file)) is not None:
@@ -86,7 +91,7 @@ class Uploads:
         self._check_size(file.size_bytes or 0)
         staging = await self._staging(thread_id)
         try:
-            await channel.download(file, staging)
+            await _download(channel, file, staging)
             self._check_size((await asyncio.to_thread(staging.stat)).st_size)
             return await asyncio.to_thread(_publish, staging, self._paths.uploads(thread_id), safe_name(file.name))
         finally:
@@ -122,8 +127,25 @@ def safe_name(name: str) -> str:
     base = PurePosixPath(name.replace("\\", "/")).name
     text = "".join(char for char in unicodedata.normalize("NFC", base) if char.isprintable()).strip().lstrip(".")
     stem, suffix = os.path.splitext(text)  # noqa: PTH122 — of a text, not of a path
-    room = _LONGEST_NAME_BYTES - len(suffix.encode()[:20])
-    return stem.encode()[:room].decode("utf-8", "ignore") + suffix[:20] if stem else "file" + suffix[:20]
+    return (_cut(stem, _LONGEST_NAME_BYTES) or "file") + _cut(suffix, _LONGEST_SUFFIX_BYTES)
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    return text.encode()[:most_bytes].decode("utf-8", "ignore")
+
+
+async def _download(channel: Channel, file: FileRef, destination: Path) -> None:
+    """Patiently: the turn waits for its files, and a platform that is unwell is often well again soon."""
+    async for attempt in stamina.retry_context(on=_worth_retrying, attempts=4, timeout=60.0):
+        with attempt:
+            await asyncio.to_thread(destination.unlink, missing_ok=True)
+            await channel.download(file, destination)
+
+
+def _worth_retrying(error: Exception) -> bool | float:
+    if isinstance(error, ChannelError) and error.retryable:
+        return float(getattr(error, "retry_after_seconds", 0)) or True
+    return False
 
 
 def _publish(staging: Path, folder: Path, name: str) -> Upload:

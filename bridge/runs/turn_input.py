@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import stamina
-
 from bridge.files.uploads import Refused, Upload, Uploads, as_message_files
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.transcript import Said
-from channels.contract import Channel, ChannelError, ChatKind, ChoiceSelected, InboundEvent, MessageReceived
+from channels.contract import Channel, ChatKind, ChoiceSelected, InboundEvent, MessageReceived
 
 logger = logging.getLogger(__name__)
 
@@ -40,20 +38,18 @@ class TurnInput:
         texts = [said(event) for event in received if event.text]
         for event in received:
             if event.files:
-                files[event.message_id], refused = await self._fetch_patiently(thread_id, event)
+                files[event.message_id], refused = await self._fetch(thread_id, event)
                 texts += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
         uploads = [upload for came in files.values() for upload in came]
         return Told([human_message(events[0].id, "\n\n".join(texts), uploads)], files)
 
-    async def _fetch_patiently(self, thread_id: str, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
+    async def _fetch(self, thread_id: str, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
         channel = self._channels[event.conversation.channel]
         try:
             async with asyncio.timeout(_FETCH_SECONDS):
-                async for attempt in stamina.retry_context(on=_worth_retrying, attempts=4, timeout=60.0):
-                    with attempt:
-                        return await self._uploads.fetch(thread_id, channel, event.files)
-        except (ChannelError, TimeoutError) as error:
-            logger.warning("the files of a message did not come: %s", error)
+                return await self._uploads.fetch(thread_id, channel, event.files)
+        except TimeoutError:
+            logger.warning("the files of a message did not come in time")
         return [], [Refused(file.name, "the platform did not deliver it") for file in event.files]
 
 
@@ -90,9 +86,3 @@ def answer_message(event_id: int, press: ChoiceSelected, answer: str, request_id
     response = {"request_id": request_id, "values": dict(press.values), "answer": answer}
     message["additional_kwargs"] = {"human_input_response": response}
     return message
-
-
-def _worth_retrying(error: Exception) -> bool | float:
-    if isinstance(error, ChannelError) and error.retryable:
-        return float(getattr(error, "retry_after_seconds", 0)) or True
-    return False
