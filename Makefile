@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 LOCKED := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run gateway test lint types layers format check bench mutants migrate-rev lock
+.PHONY: help install dev run gateway test lint types layers format check bench soak mutants migrate-rev lock
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: lint types layers test ## All that must be green: format, style, types, i
 
 bench: dev ## Measure speed and database growth against the floors
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+soak: dev ## Measure what many turns add to memory and disk
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 mutants: dev ## Take pieces out of the program and see that a test notices
 	@$(BIN)/python -m tests.mutants $(ARGS)
