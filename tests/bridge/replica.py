@@ -31,7 +31,14 @@ class Replica:
     """Starts, watches and stops runs."""
 
     def __init__(
-        self, database: Database, agent: AgentRuntime, config: RunsConfig, *, owner: str = "replica", clock: Clock
+        self,
+        database: Database,
+        agent: AgentRuntime,
+        config: RunsConfig,
+        *,
+        owner: str = "replica",
+        clock: Clock,
+        channels: Mapping[str, Any],
     ) -> None:
         self.database = database
         self.agent = agent
@@ -43,7 +50,7 @@ class Replica:
             database,
             self.hub,
             self.signals,
-            TurnInput(Uploads(agent.paths, UploadsConfig()), {}),
+            TurnInput(Uploads(agent.paths, UploadsConfig()), channels),
             Artifacts(agent.paths),
             config,
             clock,
@@ -99,12 +106,13 @@ async def open_replica(
     owner: str = "replica",
     from_owners: Collection[str] = (),
     clock: Clock = utc_now,
+    channels: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Replica]:
     """A replica that runs until the block ends."""
     runs = RunsConfig(**{"drain_seconds": 0, **settings})
     async with AgentRuntime.open(config, home=home, database_url=url) as agent:
-        replica = Replica(database, agent, runs, owner=owner, clock=clock)
+        replica = Replica(database, agent, runs, owner=owner, clock=clock, channels=channels or {})
         await replica.start(from_owners)
         try:
             yield replica

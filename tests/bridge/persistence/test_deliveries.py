@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bridge.errors import LeaseExpired
-from bridge.persistence import deliveries
+from bridge.persistence import deliveries, runs
 from bridge.persistence.deliveries import DeliveryRecord, DeliveryState, NewDelivery
 from channels.contract import ChatKind, DeliveryReceipt, Piece, PieceState, Reply, ReplyPhase, Text
 from tests.bridge.conftest import StandingClock
@@ -166,3 +166,22 @@ async def test_a_delivery_under_way_finishes_before_it_is_shown_again(
     await write(lambda c: deliveries.record(c, record, "me", DeliveryReceipt(), receipt))
     assert not await office.finish(record)
     assert await office.names("other") == ["d"]
+
+
+async def test_an_answer_waits_behind_those_of_earlier_turns_that_are_done(
+    office: Office, write: Write, make_run: MakeRun
+) -> None:
+    first, second = await make_run(), await make_run()
+    elsewhere = await make_run("another")
+    for run_id in (first, second, elsewhere):
+        await office.owe(run_id, body=None, run_id=run_id)
+
+    async def is_behind(run_id: str) -> bool:
+        return await write(lambda c: deliveries.is_behind(c, run_id))
+
+    assert not await is_behind(second)
+    await write(lambda c: runs.end_pending(c, first, now=office.clock()))
+    assert [await is_behind(run_id) for run_id in (first, second, elsewhere)] == [False, True, False]
+    record = next(record for record in await office.claim() if record.id == first)
+    await office.finish(record)
+    assert not await is_behind(second)

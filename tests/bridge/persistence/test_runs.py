@@ -143,15 +143,35 @@ async def test_stopping_depends_on_whether_it_has_begun(
     assert (ended.status, ended.ended_at) == (RunStatus.INTERRUPTED, clock())
 
 
-async def test_what_an_attempt_notes_stays_for_the_next(make_run: MakeRun, claim: Claimer, write: Write) -> None:
+async def test_an_input_once_made_stays_for_the_next_attempt(make_run: MakeRun, claim: Claimer, write: Write) -> None:
     run_id = await make_run(spec=RunSpec(trigger_event=3))
     first = await claim.must("one")
     await write(lambda c: runs.set_input(c, first, {"messages": ["m"]}))
     second = await claim.must("two", "one")
     assert (second.spec.input, second.spec.trigger_event) == ({"messages": ["m"]}, 3)
     await write(lambda c: runs.set_input(c, first, {"messages": []}))
-    unchanged = await write(lambda c: runs.find(c, run_id))
-    assert unchanged.spec.input == {"messages": ["m"]}
+    assert (await write(lambda c: runs.find(c, run_id))).spec.input == {"messages": ["m"]}
+
+
+async def test_what_could_be_claimed_is_known_without_claiming(
+    make_run: MakeRun, claim: Claimer, write: Write, clock: StandingClock
+) -> None:
+    async def any_claimable(*dead: str) -> bool:
+        return await write(lambda c: runs.any_claimable(c, now=clock(), from_owners=dead))
+
+    assert not await any_claimable()
+    await make_run()
+    assert await any_claimable()
+    assert await write(lambda c: runs.any_pending(c, "t"))
+    await claim.must("one")
+    assert not await write(lambda c: runs.any_pending(c, "t"))
+    await make_run()
+    assert await write(lambda c: runs.any_pending(c, "t"))
+    assert not await write(lambda c: runs.any_pending(c, "another"))
+    assert not await any_claimable()
+    assert await any_claimable("one")
+    clock.advance(31)
+    assert await any_claimable()
 
 
 async def test_a_run_let_go_is_free_at_once_but_only_by_its_holder(
