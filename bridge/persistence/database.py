@@ -12,6 +12,8 @@ from sqlalchemy import URL, Connection, Engine, Executable, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from bridge.persistence.storable import storable
+
 Backend = Literal["sqlite", "postgresql"]
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -157,7 +159,12 @@ def _in_utc(address: URL) -> str:
 
 
 def _json_options() -> dict[str, Any]:
-    return {"json_serializer": lambda value: orjson.dumps(value).decode(), "json_deserializer": orjson.loads}
+    return {"json_serializer": _to_json, "json_deserializer": orjson.loads}
+
+
+def _to_json(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return orjson.dumps(storable(value)).decode() if "\\u0000" in text else text
 
 
 def _sqlite_engine(path: Path, *, begin: str, size: int) -> Engine:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, or_, select, update
 
 from bridge.persistence.database import changed
+from bridge.persistence.storable import storable
 from bridge.persistence.tables import inbound_events as t
 from bridge.persistence.upsert import insert_or_keep
 from channels.contract import ConversationKey, InboundEvent, event_from_json, event_to_json
@@ -40,6 +41,7 @@ class StoredEvent:
 
 def insert(connection: Connection, event: InboundEvent, *, now: datetime, available_at: datetime) -> int | None:
     """Store an event; None if the same one is stored already."""
+    event = storable(event)
     key = event.conversation
     values = {
         "channel": key.channel,

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import uuid
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from channels.contract import ConversationKey
 
 CHANNEL = "telegram"
 _MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def callback_data(press: ButtonPress) -> str:
 def parse_callback_data(data: str) -> ButtonPress | None:
     """Read back what `callback_data` wrote; None for anything else."""
     match data.split(":"):
-        case ["c", token, option] if token and option.isascii() and option.isdigit():
+        case ["c", token, option] if _TOKEN.fullmatch(token) and option.isascii() and option.isdigit():
             return ChoicePress(token, int(option))
         case ["s", *rest]:
             return StopPress(_lengthened(":".join(rest)) or None)
