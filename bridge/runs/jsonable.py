@@ -1,13 +1,13 @@
 """LangGraph's values as JSON, in the shape the official clients read."""
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import orjson
 from langgraph.types import Interrupt
 from pydantic import BaseModel
 
-_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 def to_json(value: Any) -> bytes:
@@ -26,7 +26,7 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 — one line a kind reads best
     if isinstance(value, Interrupt):
         return {"value": value.value, "id": value.id}
     if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "_asdict"):
         return value._asdict()
     if isinstance(value, str):
