@@ -61,4 +61,5 @@ def continuation_from(snapshot: StateSnapshot, run_id: str) -> Continuation:
         return Continuation.FRESH
     if snapshot.interrupts:
         return Continuation.INTERRUPTED
-    return Continuation.UNFINISHED if snapshot.next else Continuation.FINISHED
+    # A task whose result is stored, though its step's state is not, is in `tasks` and no longer in `next`.
+    return Continuation.UNFINISHED if snapshot.tasks else Continuation.FINISHED
