@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -148,6 +149,7 @@ class StreamHub:
         self._signals = signals
         self._live: dict[str, LiveStream] = {}
         self._saving: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
         self._save_lock = asyncio.Lock()
         self._closing: set[LiveStream] = set()
 
@@ -156,11 +158,10 @@ class StreamHub:
         self._saving = asyncio.create_task(self._save_forever(), name="stream-saver")
 
     async def stop(self) -> None:
-        """Store what is left and stop."""
+        """Store what is left and stop. Nothing is cancelled: what is being stored would be stored twice."""
+        self._stopping.set()
         if self._saving is not None:
-            self._saving.cancel()
-            await asyncio.gather(self._saving, return_exceptions=True)
-            await self._save_all()
+            await self._saving
 
     def open(self, run: RunRecord) -> LiveStream:
         """The stream of the run this process begins to drive."""
@@ -219,14 +220,21 @@ class StreamHub:
         return not await self._database.read(lambda connection: stream_parts.read(connection, run_id, cursor, limit=1))
 
     async def _save_forever(self) -> None:
-        while True:
-            await asyncio.sleep(_TEXT_SECONDS)
+        is_last = False
+        while not is_last:
+            await self._rest(_TEXT_SECONDS)
+            is_last = self._stopping.is_set()
             started = time.monotonic()
             try:
                 await self._save_all()
             except Exception:  # the parts stay in memory and are tried again; readers have them already
                 logger.exception("stream parts could not be stored")
-                await asyncio.sleep(min(5.0, 1.0 + time.monotonic() - started))
+                await self._rest(min(5.0, 1.0 + time.monotonic() - started))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
 
     async def _save_all(self) -> None:
         async with self._save_lock:
