@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.delivery.composer import STOPPED, Composition, compose, settle, waiting
@@ -215,6 +215,7 @@ def _steps(draw: st.DrawFn) -> list[tuple[list[StreamPart], list[dict[str, Any]]
     return steps
 
 
+@settings(max_examples=60, deadline=None)
 @given(steps=_steps(), data=st.data())
 def test_a_crash_anywhere_changes_nothing_in_the_end(
     steps: list[tuple[list[StreamPart], list[dict[str, Any]]]], data: st.DataObject
@@ -231,6 +232,7 @@ def test_a_crash_anywhere_changes_nothing_in_the_end(
     assert again == composed(*whole)
 
 
+@settings(max_examples=60, deadline=None)
 @given(steps=_steps(), data=st.data())
 def test_finished_messages_may_come_twice(
     steps: list[tuple[list[StreamPart], list[dict[str, Any]]]], data: st.DataObject

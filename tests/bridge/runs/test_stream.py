@@ -186,6 +186,27 @@ async def test_stopping_stores_what_was_shown(database: Database, run: RunRecord
     assert len(await database.read(lambda c: stream_parts.read(c, "run-1", PartId(0, 0)))) == 1
 
 
+async def test_stopping_in_the_middle_of_storing_stores_nothing_twice(
+    database: Database, run: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Symptom: now and then a stopping process ended with a violated key."""
+    write, began = database.write, asyncio.Event()
+
+    async def slowly(work: Any) -> None:
+        began.set()
+        await asyncio.sleep(0.05)
+        await write(work)
+
+    monkeypatch.setattr(database, "write", lambda work: asyncio.shield(asyncio.ensure_future(slowly(work))))
+    hub = StreamHub(database, Signals())
+    hub.start()
+    hub.open(run).emit("custom", (), {"n": 1})
+    await began.wait()
+    await hub.stop()
+    await asyncio.sleep(0.1)
+    assert len(await database.read(lambda c: stream_parts.read(c, "run-1", PartId(0, 0)))) == 1
+
+
 async def test_streams_are_swept_after_their_time(database: Database, hub: StreamHub, run: RunRecord) -> None:
     stream = hub.open(run)
     await end(database, hub, stream)
