@@ -101,8 +101,17 @@ async def test_a_run_is_taken_over_when_its_lease_is_over_or_its_owner_is_dead(
     assert [run.attempt for run in (first, second, third)] == [1, 2, 3]
     assert first.fence < second.fence < third.fence
     assert not await write(lambda c: runs.finish(c, second, RunStatus.SUCCESS, now=clock()))
-    assert not await write(lambda c: runs.is_held(c, second))
-    assert await write(lambda c: runs.is_held(c, third))
+    assert await write(lambda c: runs.still_held(c, [second])) == set()
+    assert await write(lambda c: runs.still_held(c, [second, third])) == {third.run_id}
+
+
+async def test_a_process_that_takes_its_own_run_anew_ends_only_the_new_attempt(
+    make_run: MakeRun, claim: Claimer, write: Write, clock: StandingClock
+) -> None:
+    await make_run()
+    first, second = await claim.must("one"), await claim.must("one", "one")
+    assert not await write(lambda c: runs.finish(c, first, RunStatus.SUCCESS, now=clock()))
+    assert await write(lambda c: runs.finish(c, second, RunStatus.SUCCESS, now=clock()))
 
 
 async def test_a_renewed_lease_is_kept(make_run: MakeRun, claim: Claimer, write: Write, clock: StandingClock) -> None:
