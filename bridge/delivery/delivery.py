@@ -44,6 +44,7 @@ _TRIES = 4  # with the task kept; after that the delivery is put off, and taken 
 _LONGEST_WAIT = timedelta(minutes=5)
 _GIVE_UP_ATTEMPTS = 300  # about a day of five-minute waits
 _POLL_SECONDS = 2.0
+_REST = 3.0  # after an update, so many times what it took: where everything is slow, updates are what can be spared
 _LONGEST_QUEUE_SECONDS = 120.0
 
 
@@ -141,9 +142,11 @@ class Delivery:
             if self._section.streaming and self._channel.capabilities.streams and self._latest != shown:
                 await self._pace()
                 shown = self._latest  # after the wait: only the newest is worth a request
+                started = time.monotonic()
                 if not shown.is_final and not await self._show_if_possible(shown):  # the last one has its turn below
                     shown = None
                     self._changed.set()
+                await asyncio.wait({reader}, timeout=_REST * (time.monotonic() - started))
 
     async def _wait_for_earlier_answers(self, run_id: str) -> None:
         """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""

@@ -129,9 +129,16 @@ def set_input(connection: Connection, run: RunRecord, messages: Mapping[str, Any
     connection.execute(update(t).where(_held(run)).values(spec=asdict(replace(run.spec, input=messages))))
 
 
-def is_held(connection: Connection, run: RunRecord) -> bool:
-    """Whether this attempt of the run is still the one that may write; locks the row until the transaction ends."""
-    return connection.execute(for_update(connection, select(t.c.id).where(_held(run)))).first() is not None
+def still_held(connection: Connection, held: Sequence[RunRecord]) -> set[str]:
+    """Which of these attempts are still the ones that may write (their run ids).
+
+    Takes no locks: for rows that only this attempt can write, where coming a moment too late changes nothing.
+    """
+    query = select(t.c.run_id, t.c.attempt, t.c.owner).where(
+        t.c.run_id.in_([run.run_id for run in held]), t.c.status == RunStatus.RUNNING
+    )
+    holders = {(row.run_id, row.attempt, row.owner) for row in connection.execute(query)}
+    return {run.run_id for run in held if (run.run_id, run.attempt, run.owner) in holders}
 
 
 def finish(connection: Connection, run: RunRecord, status: RunStatus, *, now: datetime) -> bool:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
+from sqlalchemy import Connection
 
 from bridge.persistence import runs, stream_parts
 from bridge.persistence.database import Database
@@ -247,7 +248,8 @@ class StreamHub:
                 stream.saved(parts)
 
 
-def _store(connection: Any, batch: Sequence[tuple[RunRecord, Sequence[StreamPart]]]) -> None:
+def _store(connection: Connection, batch: Sequence[tuple[RunRecord, Sequence[StreamPart]]]) -> None:
+    held = runs.still_held(connection, [run for run, _ in batch])
     for run, parts in batch:
-        if runs.is_held(connection, run):
+        if run.run_id in held:
             stream_parts.insert(connection, run.run_id, parts)
