@@ -7,10 +7,9 @@ import aiohttp
 import pytest
 
 from benchmarks.load import Load, ReplyLost, crowd
-from benchmarks.measure import measure_start, measure_turns
-from benchmarks.plan import parse_plan
+from benchmarks.measure import measure_start
 from benchmarks.surroundings import Surroundings, surroundings
-from benchmarks.targets import BARE_FLOOR, LANGCHAIN_FLOOR
+from benchmarks.targets import BARE_FLOOR
 from tests.simulators.model import Text
 
 pytestmark = pytest.mark.e2e
@@ -78,16 +77,6 @@ async def post(url: str, body: dict[str, object], headers: dict[str, str]) -> No
 
 
 @pytest.mark.timeout(300)
-async def test_the_langchain_floor_costs_three_to_eight_bare_ones(tmp_path: Path) -> None:
-    plan = parse_plan(["--chats", "4", "--turns", "24", "--paced-chats"])
-    cpu: dict[str, list[float]] = {LANGCHAIN_FLOOR.name: [], BARE_FLOOR.name: []}
-    for number in range(3):
-        for floor in (LANGCHAIN_FLOOR, BARE_FLOOR):
-            figures = await measure_turns(floor, plan, tmp_path / f"{floor.mode}-{number}")
-            cpu[floor.name].append(figures["CPU s per turn, unpaced, 4 chats"])
-    assert 3 <= min(cpu[LANGCHAIN_FLOOR.name]) / min(cpu[BARE_FLOOR.name]) <= 8
-
-
 async def test_start_and_memory_are_measured(tmp_path: Path) -> None:
     figures = await measure_start(BARE_FLOOR, tmp_path)
     assert 0 < figures["start to ready, s"] < figures["start to first reply, s"]
