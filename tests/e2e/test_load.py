@@ -16,7 +16,8 @@ async def test_sixty_four_people_get_every_reply_whole_once_and_in_order(
     tmp_path: Path, database_url: str | None
 ) -> None:
     async with surroundings(tmp_path) as around:
-        settings = {**settings_for(around.telegram, around.model, database_url), "runs": {}}  # leases as people have them
+        configured = settings_for(around.telegram, around.model, database_url)
+        settings = {**configured, "runs": {}}  # leases as people have them
         async with running(tmp_path / "home", settings), crowd(around, CROWD.chats) as people:
             turns = await people.run(CROWD)
     assert len(turns) == CROWD.chats * CROWD.turns
