@@ -31,7 +31,6 @@ SCENARIOS = {scenario.name: scenario for scenario in fenced_saver.SCENARIOS}
 # A process stopped inside a transaction keeps the file locked; the bridge lets only one process at a file, PostgreSQL many.
 PLAYED = [
     ("sqlite", "killed slow_writes"),
-    ("sqlite", "killed checkpoint"),
     pytest.param("postgres", "killed writes", marks=pytest.mark.postgres),
     pytest.param("postgres", "stalled slow_writes", marks=pytest.mark.postgres),
 ]
