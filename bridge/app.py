@@ -33,6 +33,7 @@ from bridge.runs.manager import RunManager
 from bridge.runs.queue import EmbeddedRunQueue
 from bridge.runs.retention import Retention
 from bridge.runs.stream import StreamHub
+from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
 from bridge.signals import Signals
 from bridge.threads import ThreadService
@@ -40,6 +41,8 @@ from channels.contract import Channel, ChannelHealth, ChannelSection, SupportsHt
 from channels.registry import PLUGINS
 
 logger = logging.getLogger(__name__)
+
+_LEAVE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,18 @@ async def run(config: Config) -> None:
         logger.info("ready: %s", bridge.gateway.url)
         await stopping.wait()
         logger.info("stopping")
+    await _leave_nothing_behind()
+
+
+async def _leave_nothing_behind() -> None:
+    """End what goes on. All is stored and closed by now, but the event loop would wait for ever for a task that ignores its end."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest and (left := (await asyncio.wait(rest, timeout=_LEAVE_SECONDS))[1]):
+        logger.error("left behind: %s", ", ".join(task.get_name() for task in left))
+        logging.shutdown()
+        os._exit(0)
 
 
 @asynccontextmanager
@@ -114,8 +129,17 @@ class _House:
         artifacts = Artifacts(agent.paths)
         self.config, self.channels = config, channels
         self.hub = StreamHub(database, signals)
+        self.stubborn = StubbornGraphs()
         resources = RunResources(
-            agent, database, self.hub, signals, TurnInput(uploads, channels), artifacts, config.runs, clock
+            agent=agent,
+            database=database,
+            hub=self.hub,
+            signals=signals,
+            turn_input=TurnInput(uploads, channels),
+            artifacts=artifacts,
+            config=config.runs,
+            clock=clock,
+            stubborn=self.stubborn,
         )
         self.queue = EmbeddedRunQueue(database, Executor(resources), signals, config.runs, owner, clock)
         self.manager = RunManager(database, agent, self.queue, self.hub, signals, clock)
@@ -153,6 +177,7 @@ class _House:
         stack.push_async_callback(self.retention.stop)
         self.deliverer.start(former)
         stack.push_async_callback(self.deliverer.stop, patience_seconds=self.config.runs.drain_seconds / 4)
+        stack.push_async_callback(self.stubborn.stop)
         await self.queue.start(former)
         stack.push_async_callback(self.queue.stop)
         self.signs.start()

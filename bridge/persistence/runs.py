@@ -141,6 +141,16 @@ def still_held(connection: Connection, held: Sequence[RunRecord]) -> set[str]:
     return {run.run_id for run in held if (run.run_id, run.attempt, run.owner) in holders}
 
 
+def raise_fence(connection: Connection, run: RunRecord, *, now: datetime) -> int | None:
+    """A new fence for a run this attempt holds and goes on with; None if it no longer does."""
+    threads.lock(connection, run.thread_id)
+    if run.run_id not in still_held(connection, [run]):
+        return None
+    fence = threads.begin_run(connection, run.thread_id, now=now)
+    connection.execute(update(t).where(t.c.run_id == run.run_id).values(fence=fence))
+    return fence
+
+
 def finish(connection: Connection, run: RunRecord, status: RunStatus, *, now: datetime) -> bool:
     """End a run this attempt holds, with the error and the checkpoints of this record; False if it no longer does."""
     values = {

@@ -13,6 +13,7 @@ from bridge.persistence.database import Database
 from bridge.runs.config import RunsConfig
 from bridge.runs.records import CancelAction, RunRecord
 from bridge.runs.stream import StreamHub
+from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
 from bridge.signals import Signals
 
@@ -29,6 +30,7 @@ class RunResources:
     artifacts: Artifacts
     config: RunsConfig
     clock: Clock
+    stubborn: StubbornGraphs
 
 
 @dataclass(slots=True)

@@ -21,10 +21,10 @@ class Executor:
         stream = self._resources.hub.open(active.run)
         try:
             attempt = Attempt(active, stream, self._resources)
-            outcome = await attempt.outcome()
-            if outcome is None:
+            ending = await attempt.drive()
+            if ending is None:
                 return False
-            await attempt.finish(outcome)
+            await attempt.finish(ending)
         except (LeaseExpired, LeaseLost) as error:
             logger.warning("run %s goes on elsewhere: %s", active.run.run_id, error)
             return False

@@ -20,6 +20,7 @@ from bridge.runs.manager import RunManager
 from bridge.runs.queue import EmbeddedRunQueue
 from bridge.runs.records import NewRun, PartId, RunRecord, RunSpec, StreamPart
 from bridge.runs.stream import StreamHub
+from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
 from bridge.signals import Signals
 from bridge.threads import ThreadService
@@ -45,15 +46,17 @@ class Replica:
         self.owner = owner
         self.signals = Signals()
         self.hub = StreamHub(database, self.signals)
+        self.stubborn = StubbornGraphs()
         resources = RunResources(
-            agent,
-            database,
-            self.hub,
-            self.signals,
-            TurnInput(Uploads(agent.paths, UploadsConfig()), channels),
-            Artifacts(agent.paths),
-            config,
-            clock,
+            agent=agent,
+            database=database,
+            hub=self.hub,
+            signals=self.signals,
+            turn_input=TurnInput(Uploads(agent.paths, UploadsConfig()), channels),
+            artifacts=Artifacts(agent.paths),
+            config=config,
+            clock=clock,
+            stubborn=self.stubborn,
         )
         self.queue = EmbeddedRunQueue(database, Executor(resources), self.signals, config, owner, clock)
         self.manager = RunManager(database, agent, self.queue, self.hub, self.signals, clock)
@@ -65,6 +68,7 @@ class Replica:
 
     async def stop(self) -> None:
         await self.queue.stop()
+        await self.stubborn.stop()
         await self.hub.stop()
 
     async def run(self, text: str, thread_id: str = "t", **options: Any) -> RunRecord:
