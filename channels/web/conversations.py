@@ -1,6 +1,7 @@
 """The page's requests: list, read, say, choose, stop."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from channels.contract import (
     ChatKind,
     Clarification,
     ClarificationState,
+    ConversationKey,
+    ConversationSummary,
     FileRef,
     InboundEvent,
     Outcome,
@@ -26,6 +29,8 @@ from channels.web.ids import CHANNEL, make_key
 from channels.web.outbound import LiveReplies
 
 Posted = TypeVar("Posted", bound=BaseModel)
+_OPENINGS_KEPT = 10_000
+_UNTITLED = frozenset({"", "New conversation"})  # the second when a conversation began with nothing but a file
 
 
 class Conversations:
@@ -34,6 +39,7 @@ class Conversations:
     def __init__(self, guard: Guard, live: LiveReplies) -> None:
         self._guard = guard
         self._live = live
+        self._openings: OrderedDict[ConversationKey, str] = OrderedDict()
 
     def routes(self) -> Sequence[web.AbstractRouteDef]:
         """Routes below `/web/api`."""
@@ -50,7 +56,25 @@ class Conversations:
 
     async def _list(self, visit: Visit) -> web.Response:
         summaries = await visit.host.conversations(CHANNEL, visit.person, visit.person)
-        return answer({"conversations": [render.summary(summary) for summary in summaries]})
+        titled = [await self._titled(visit, summary) for summary in summaries]
+        return answer({"conversations": [render.summary(summary) for summary in titled]})
+
+    async def _titled(self, visit: Visit, summary: ConversationSummary) -> ConversationSummary:
+        """With a title also before the agent gave one: how the person began."""
+        if summary.title not in _UNTITLED:
+            return summary
+        if summary.key not in self._openings:
+            entries = await visit.host.transcript(summary.key)
+            first = next((entry for entry in entries if entry.reply is None), None)
+            if first is None:
+                return summary
+            self._keep_opening(summary.key, render.opening_words(first))
+        return replace(summary, title=self._openings[summary.key])
+
+    def _keep_opening(self, key: ConversationKey, title: str) -> None:
+        self._openings[key] = title
+        while len(self._openings) > _OPENINGS_KEPT:
+            self._openings.popitem(last=False)
 
     async def _create(self, visit: Visit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedConversation)

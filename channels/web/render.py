@@ -25,6 +25,10 @@ from channels.web.markup import to_html
 
 Json = dict[str, Any]
 
+_TITLE_WORDS = 6  # as many as the agent takes, so that the name stays when the first turn has ended
+_TITLE_LENGTH = 60
+_ELLIPSIS = "…"
+
 
 @dataclass(frozen=True, slots=True)
 class FileLinks:
@@ -63,6 +67,15 @@ def closed_words(question: Clarification) -> str:
             return "This question was withdrawn."
         case ClarificationState.ANSWERED:
             return f"This was answered already: {question.answer}" if question.answer else "This was answered already."
+
+
+def opening_words(entry: TranscriptEntry) -> str:
+    """A title made of what a person said: the first words, or the name of the first file."""
+    words = entry.text.split()
+    title = " ".join(words[:_TITLE_WORDS])
+    if len(words) > _TITLE_WORDS or len(title) > _TITLE_LENGTH:
+        title = title[: _TITLE_LENGTH - len(_ELLIPSIS)].rstrip() + _ELLIPSIS
+    return title or next((file.name for file in entry.files), "")
 
 
 def summary(conversation: ConversationSummary) -> Json:

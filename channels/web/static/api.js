@@ -3,6 +3,7 @@
 const BASE = new URL("web/api/", document.baseURI);
 const HEADERS = { "X-Threadbridge": "1" };
 const REQUEST_MILLISECONDS = 30_000;
+const STILL_MILLISECONDS = 60_000;
 
 /** The bridge answered with an error (`status`), or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -45,25 +46,43 @@ export function eventsAddress(conversation) {
   return new URL(`conversations/${conversation}/events`, BASE);
 }
 
-/** Upload one file. Gives {promise, abort}; `onProgress` gets the part done, from 0 to 1. */
-export function upload(conversation, file, onProgress) {
-  const transfer = new XMLHttpRequest();
-  const promise = new Promise((resolve, reject) => {
+/** Upload one file; `onProgress` gets the part done, from 0 to 1. It ends with an ApiError when nothing moves for a minute. */
+export function upload(conversation, file, onProgress, signal) {
+  return new Promise((resolve, reject) => {
+    const transfer = new XMLHttpRequest();
+    const fail = (message, status = 0) => reject(new ApiError(message, status));
+    if (signal.aborted) return fail("The upload was cancelled.");
+    const stand = () => {
+      fail("The upload stood still.");
+      transfer.abort();
+    };
+    let timer = setTimeout(stand, STILL_MILLISECONDS);
     transfer.open("POST", new URL(`conversations/${conversation}/uploads`, BASE));
     for (const [name, value] of Object.entries(HEADERS)) transfer.setRequestHeader(name, value);
     transfer.responseType = "json";
-    transfer.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
-    transfer.onload = () => {
-      if (transfer.status === 201) resolve(transfer.response);
-      else reject(new ApiError(transfer.response?.detail ?? "The upload was refused.", transfer.status));
+    transfer.upload.onprogress = (event) => {
+      clearTimeout(timer);
+      timer = setTimeout(stand, STILL_MILLISECONDS);
+      if (event.lengthComputable) onProgress(event.loaded / event.total);
     };
-    transfer.onerror = () => reject(new ApiError("The upload broke off.", 0));
-    transfer.onabort = () => reject(new ApiError("The upload was cancelled.", 0));
+    transfer.onload = () => {
+      if (transfer.status === 201 && transfer.response) resolve(transfer.response);
+      else fail(reason(transfer.response, transfer.status), transfer.status);
+    };
+    transfer.onerror = () => fail("The upload broke off.");
+    transfer.onabort = () => fail("The upload was cancelled.");
+    transfer.onloadend = () => clearTimeout(timer);
+    signal.addEventListener("abort", () => transfer.abort());
     const form = new FormData();
     form.append("file", file, file.name);
     transfer.send(form);
   });
-  return { promise, abort: () => transfer.abort() };
+}
+
+/** Why a request was refused, for the person. */
+function reason(content, status) {
+  if (status === 401) return "You are not signed in any more. Reload the page.";
+  return content?.detail ?? `The bridge answered ${status}.`;
 }
 
 async function request(path, body) {
@@ -81,6 +100,6 @@ async function request(path, body) {
   } catch (error) {
     if (!response || response.ok) throw new ApiError("The bridge cannot be reached.", 0);
   }
-  if (!response.ok) throw new ApiError(content?.detail ?? `The bridge answered ${response.status}.`, response.status);
+  if (!response.ok) throw new ApiError(reason(content, response.status), response.status);
   return content;
 }

@@ -1,33 +1,47 @@
-// Where a message is written: text, files by button, drop and paste, and sending.
+// Where a message is written: text, files by button, drop and paste, and sending, at once or when the files are there.
 
-import { Attachments } from "./attachments.js";
+import { Draft } from "./draft.js";
+import { announce, icon } from "./elements.js";
 
-const DRAFT = "threadbridge.draft.";
+const HINTS = {
+  ready: "Enter sends, Shift + Enter starts a new line",
+  uploading: "Uploading…",
+  queued: "Will be sent when the upload is done",
+};
+const SEND = { icon: "send", words: "Send" };
+const TAKE_BACK = { icon: "clock", words: "Waiting for the upload. Press to take it back" };
 
 export class Composer {
-  /** `parts` are the elements; `actions`: send({text, files}), conversationForUpload() → promise of an id. */
+  /** `parts` are the elements; `actions`: send(draft), conversationForUpload() → promise of the open one's id, filesChanged(). */
   constructor(parts, actions) {
     this.parts = parts;
     this.actions = actions;
-    this.draftKey = DRAFT;
-    this.attachments = new Attachments(parts.attachments, () => this.refresh());
+    this.drafts = new Map(); // by place: those with files go on while another conversation is open
+    this.open("");
     this.listen();
-    this.refresh();
   }
 
   /** Continue the draft of this conversation ("" for a new one). */
-  open(conversation) {
-    this.draftKey = DRAFT + conversation;
-    this.attachments.clear();
-    this.parts.text.value = localStorage.getItem(this.draftKey) ?? "";
+  open(place) {
+    if (this.draft?.attachments.isEmpty) this.drafts.delete(this.draft.place);
+    if (!this.drafts.has(place)) this.drafts.set(place, new Draft(place, (...change) => this.onFilesChange(...change)));
+    this.draft = this.drafts.get(place);
+    this.parts.text.value = this.draft.text;
     this.refresh();
   }
 
-  /** The new conversation got its id; the draft goes with it. */
-  rename(conversation) {
-    localStorage.removeItem(this.draftKey);
-    this.draftKey = DRAFT + conversation;
-    this.keepDraft();
+  /** The new conversation with this id is known from now on: its draft goes with it. */
+  settle(conversation) {
+    const draft = this.drafts.get("");
+    if (draft?.conversation !== conversation) return;
+    this.drafts.delete("");
+    draft.moveTo(conversation);
+    this.drafts.set(conversation, draft);
+  }
+
+  /** The conversations with a message that a failed file holds up. */
+  get heldUp() {
+    return [...this.drafts.values()].filter((draft) => draft.state === "failed").map((draft) => draft.place);
   }
 
   focus() {
@@ -37,8 +51,7 @@ export class Composer {
   /** Put a text in, ready to be changed or sent. */
   suggest(text) {
     this.parts.text.value = text;
-    this.keepDraft();
-    this.refresh();
+    this.onInput();
     this.parts.text.focus();
   }
 
@@ -47,22 +60,22 @@ export class Composer {
   }
 
   listen() {
-    const { form, text, attach, fileInput } = this.parts;
+    const { form, text, send, attach, fileInput } = this.parts;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
     });
+    send.addEventListener("click", (event) => event.detail > 1 && event.preventDefault()); // a double click is one press
     text.addEventListener("keydown", (event) => this.onKey(event));
-    text.addEventListener("input", () => {
-      this.keepDraft();
-      this.refresh();
-    });
+    text.addEventListener("input", () => this.onInput());
     text.addEventListener("paste", (event) => this.onPaste(event));
     attach.addEventListener("click", () => this.chooseFiles());
     fileInput.addEventListener("change", () => {
       this.addFiles([...fileInput.files]);
       fileInput.value = "";
     });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && !this.parts.stage.inert && this.takeBack(this.draft));
+    window.addEventListener("beforeunload", (event) => this.hasFiles && event.preventDefault()); // a file that was not sent is lost
     this.listenForDrops();
   }
 
@@ -89,7 +102,13 @@ export class Composer {
     const isPlainEnter = event.key === "Enter" && !event.shiftKey && !event.isComposing;
     if (!isPlainEnter || matchMedia("(pointer: coarse)").matches) return;
     event.preventDefault();
-    this.submit();
+    if (!event.repeat) this.submit();
+  }
+
+  onInput() {
+    this.draft.text = this.parts.text.value;
+    this.takeBack(this.draft); // whoever writes on has not finished: half a thought must not go out by itself
+    this.refresh();
   }
 
   onPaste(event) {
@@ -99,37 +118,89 @@ export class Composer {
     this.addFiles(files);
   }
 
-  async addFiles(files) {
+  addFiles(files) {
     if (!files.length) return;
-    this.attachments.add(await this.actions.conversationForUpload(), files);
+    this.draft.attachments.add(files, () => this.actions.conversationForUpload());
     this.parts.text.focus();
   }
 
   submit() {
-    if (!this.canSend()) return;
-    const text = this.parts.text.value.trim();
-    this.parts.text.value = "";
-    localStorage.removeItem(this.draftKey);
-    this.actions.send({ text, files: this.attachments.take() });
+    const { draft } = this;
+    if (draft.isEmpty) return;
+    if (draft.state === "queued") this.takeBack(draft);
+    else if (draft.state === "uploading") this.queue(draft);
+    else if (draft.state === "failed") this.complain(draft);
+    else this.send(draft);
+  }
+
+  queue(draft) {
+    draft.isQueued = true;
+    announce(HINTS.queued);
     this.refresh();
   }
 
-  canSend() {
-    const hasFile = this.attachments.items.some((item) => item.state === "done");
-    return !this.attachments.isUploading && (this.parts.text.value.trim() !== "" || hasFile);
+  takeBack(draft) {
+    if (!draft.isQueued) return;
+    draft.isQueued = false;
+    announce("It will not be sent by itself");
+    this.refresh();
   }
 
-  keepDraft() {
-    const text = this.parts.text.value;
-    if (text) localStorage.setItem(this.draftKey, text);
-    else localStorage.removeItem(this.draftKey);
+  /** It cannot be sent as it is: say so where the person looks. */
+  complain(draft) {
+    draft.isQueued = false;
+    announce(`Not sent. ${problem(draft)}`);
+    for (const { node } of draft.attachments.failed) node.scrollIntoView({ block: "nearest" });
+  }
+
+  send(draft) {
+    this.actions.send(draft);
+    if (draft === this.draft) this.parts.text.value = "";
+    else this.drafts.delete(draft.place);
+    this.refresh();
+  }
+
+  onFilesChange(draft, isByPerson) {
+    if (isByPerson) this.takeBack(draft);
+    else if (draft.isQueued && draft.state === "failed") this.complain(draft);
+    else if (draft.isQueued && !draft.attachments.isUploading) this.send(draft);
+    this.refresh();
+    this.actions.filesChanged();
+  }
+
+  get hasFiles() {
+    return [...this.drafts.values()].some((draft) => !draft.attachments.isEmpty);
   }
 
   refresh() {
-    const { text, send, hint } = this.parts;
-    send.disabled = !this.canSend();
-    hint.textContent = this.attachments.isUploading ? "Uploading…" : "Enter sends, Shift + Enter starts a new line";
+    const { form, text, send, hint, attachments } = this.parts;
+    const { state } = this.draft;
+    const isNew = form.dataset.state !== state;
+    form.dataset.state = state;
+    hint.textContent = state === "failed" ? problem(this.draft) : HINTS[state];
+    const { icon: sign, words } = state === "queued" ? TAKE_BACK : SEND;
+    if (isNew) send.replaceChildren(icon(sign));
+    send.setAttribute("aria-label", words);
+    send.title = words;
+    send.disabled = this.draft.isEmpty;
+    this.showFiles(attachments);
     text.style.height = "auto";
     text.style.height = `${text.scrollHeight}px`;
   }
+
+  /** Only what changed is moved: a button that has the focus keeps it. */
+  showFiles(list) {
+    const { nodes } = this.draft.attachments;
+    for (const there of [...list.children]) if (!nodes.includes(there)) there.remove();
+    list.append(...nodes.slice(list.children.length));
+    list.hidden = nodes.length === 0;
+  }
+}
+
+/** What holds the message up, and what can be done. */
+function problem(draft) {
+  const { failed } = draft.attachments;
+  const what = failed.length === 1 ? "A file was not uploaded" : `${failed.length} files were not uploaded`;
+  const it = failed.length === 1 ? "it" : "them";
+  return failed.some((item) => item.error.isPassing) ? `${what}: try again, or remove ${it}` : `${what}: remove ${it} to send the message`;
 }

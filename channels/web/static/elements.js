@@ -1,5 +1,8 @@
 // Building DOM: elements by description, icons by name. Text always goes in as text.
 
+const TITLE_WORDS = 6;
+const TITLE_LENGTH = 60;
+
 const ICONS = {
   attach: '<path d="m20.5 11.5-8.6 8.600a5.5 5.5 0 0 1-7.8-7.800l9-9a3.7 3.7 0 0 1 5.2 5.200l-9 9a1.8 1.8 0 0 1-2.6-2.600l8.3-8.3"/>',
   send: '<path d="M12 19.500v-15M5.5 11 12 4.500l6.5 6.5"/>',
@@ -14,6 +17,7 @@ const ICONS = {
   file: '<path d="M13.5 3H7a2 2 0 0 0-2 2v14a2 2 0 0 0 2 2h10a2 2 0 0 0 2-2V8.500ZM13.5 3v5.500H19"/>',
   download: '<path d="M12 4v11M7 10.500l5 5 5-5M5 20h14"/>',
   copy: '<rect x="8.5" y="8.5" width="11.5" height="11.5" rx="2"/><path d="M15.5 8.500V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v7.500a2 2 0 0 0 2 2h2.5"/>',
+  retry: '<path d="M19.5 12a7.5 7.5 0 1 1-2.3-5.400M19.5 3.500v4h-4"/>',
   down: '<path d="M12 5v14M6 13l6 6 6-6"/>',
   chevron: '<path d="m9 6 6 6-6 6"/>',
   question: '<circle cx="12" cy="12" r="9"/><path d="M9.5 9.500a2.5 2.5 0 1 1 3.7 2.200c-.8.5-1.2 1-1.2 1.800M12 16.500v.1"/>',
@@ -80,4 +84,11 @@ export function newId() {
 /** Say something to people who listen to the page instead of seeing it. */
 export function announce(text) {
   document.getElementById("announcer").textContent = text;
+}
+
+/** A title made of a message: its first words. The bridge cuts in the same way. */
+export function openingWords(text) {
+  const words = text.split(/\s+/).filter(Boolean);
+  const title = words.slice(0, TITLE_WORDS).join(" ");
+  return words.length > TITLE_WORDS || title.length > TITLE_LENGTH ? `${title.slice(0, TITLE_LENGTH - 1).trimEnd()}…` : title;
 }

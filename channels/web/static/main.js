@@ -2,12 +2,12 @@
 
 import { ApiError, createConversation, listConversations, postPress, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
-import { announce, icon, newId } from "./elements.js";
+import { announce, h, icon, newId, openingWords } from "./elements.js";
 import { LiveStream } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { spokenText } from "./reply.js";
 import { Scrolling } from "./scrolling.js";
-import { Sidebar } from "./sidebar.js";
+import { Sidebar, UNTITLED } from "./sidebar.js";
 import { suggestionCards } from "./suggestions.js";
 import { Timeline } from "./timeline.js";
 
@@ -28,8 +28,9 @@ class App {
     });
     this.outbox = new Outbox((message) => this.onMessageChanged(message));
     this.composer = new Composer(composerParts(), {
-      send: (content) => this.send(content),
+      send: (draft) => this.send(draft),
       conversationForUpload: () => this.ensureCreated(),
+      filesChanged: () => this.redraw(),
     });
     this.sidebar = new Sidebar(sidebarParts(), { open: (id) => this.open(id), startNew: () => this.startNew() });
     byId("stop").addEventListener("click", () => this.stop());
@@ -43,6 +44,7 @@ class App {
     const id = location.hash.slice(1);
     if (id) this.open(id);
     else this.startNew();
+    for (const message of this.outbox.messages) if (message.is_first) this.sidebar.expect(message.conversation, titleFrom(message));
     this.outbox.flush();
     this.refreshList();
   }
@@ -58,10 +60,10 @@ class App {
 
   startNew() {
     this.leave();
-    this.current = null;
     this.isCreated = false;
     if (location.hash) history.pushState(null, "", location.pathname + location.search);
     this.composer.open("");
+    this.current = this.composer.draft.conversation; // it has one when its first file is on its way
     this.sidebar.mark(null);
     this.redraw();
     this.composer.focus();
@@ -71,6 +73,7 @@ class App {
     this.leave();
     this.current = id;
     this.isCreated = !this.outbox.of(id).some((message) => message.is_first);
+    this.isLoading = this.isCreated;
     if (location.hash.slice(1) !== id) history.pushState(null, "", `#${id}`);
     this.composer.open(id);
     this.sidebar.mark(id);
@@ -88,6 +91,7 @@ class App {
     this.stream?.close();
     this.stream = null;
     this.isServerBusy = false;
+    this.isLoading = false;
     this.timeline.clear();
     byId("gone").hidden = true;
     this.showConnection("open");
@@ -95,10 +99,16 @@ class App {
 
   /** Give the new conversation its id, without asking the bridge yet. */
   adopt() {
-    if (this.current) return;
-    this.current = newId();
-    history.replaceState(null, "", `#${this.current}`);
-    this.composer.rename(this.current);
+    this.current ??= newId();
+    this.composer.draft.conversation = this.current;
+  }
+
+  /** From now on it is found again: by its address, in the list, and its draft with it. */
+  settle(id) {
+    this.composer.settle(id);
+    if (this.current !== id || location.hash.slice(1) === id) return;
+    history.replaceState(null, "", `#${id}`);
+    this.sidebar.mark(id);
   }
 
   async ensureCreated() {
@@ -110,6 +120,7 @@ class App {
   }
 
   created(id) {
+    this.settle(id);
     if (this.current !== id || this.isCreated) return;
     this.isCreated = true;
     this.listen();
@@ -131,6 +142,7 @@ class App {
       const { items, running } = await readMessages(id);
       if (this.current !== id) return;
       this.isServerBusy = running;
+      this.isLoading = false;
       this.timeline.replace(items, running);
       this.redraw();
     } catch (error) {
@@ -145,7 +157,7 @@ class App {
       byId("gone").hidden = false;
       this.redraw();
     } else if (error.status === 401) {
-      this.showProblem(error.message);
+      this.signedOut();
     } else {
       this.showConnection("lost"); // the stream comes back by itself and asks again
     }
@@ -154,21 +166,27 @@ class App {
   async refreshList() {
     try {
       const { conversations } = await listConversations();
-      this.sidebar.show(conversations, this.current);
+      this.sidebar.show(conversations);
       this.redraw();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 401) this.showProblem(error.message);
+      if (error.status === 401) this.signedOut();
     }
   }
 
   // What the person does
 
-  send({ text, files }) {
-    this.adopt();
-    const message = { client_id: newId(), conversation: this.current, is_first: !this.isCreated, text, files };
-    this.timeline.applyMessage({ ...message, state: "sending" });
-    this.scrolling.toEnd();
+  send(draft) {
+    const isHere = draft === this.composer.draft;
+    if (isHere) this.adopt();
+    const { conversation } = draft;
+    const message = { client_id: newId(), conversation, is_first: isHere && !this.isCreated, ...draft.take() };
+    this.settle(conversation);
+    if (isHere) {
+      this.timeline.applyMessage({ ...message, state: "sending" });
+      this.scrolling.toEnd();
+    }
+    this.sidebar.expect(conversation, titleFrom(message));
     this.redraw();
     this.outbox.add(message);
   }
@@ -188,6 +206,7 @@ class App {
   discard(clientId) {
     this.outbox.discard(clientId);
     this.timeline.remove(clientId);
+    if (!this.isCreated && this.outbox.of(this.current).length === 0) this.sidebar.expect(this.current, null);
     this.redraw();
   }
 
@@ -242,9 +261,10 @@ class App {
     const isGone = !byId("gone").hidden;
     const stoppable = this.timeline.running.find((reply) => reply.can_stop);
     const title = this.sidebar.titleOf(this.current);
-    byId("welcome").hidden = !this.timeline.isEmpty || this.current !== null || isGone;
+    this.sidebar.warn([...this.outbox.failed, ...this.composer.heldUp]);
+    byId("welcome").hidden = !this.timeline.isEmpty || this.isLoading || isGone;
     byId("conversation-title").textContent = title;
-    document.title = this.current && title !== "New conversation" ? `${title} · Threadbridge` : "Threadbridge";
+    document.title = this.current && title !== UNTITLED ? `${title} · Threadbridge` : "Threadbridge";
     byId("composer").hidden = isGone;
     byId("waiting").hidden = !(this.isServerBusy && this.timeline.endsWithSentMessage);
     byId("stop").hidden = !stoppable;
@@ -255,15 +275,28 @@ class App {
 
   showConnection(state) {
     clearTimeout(this.lossTimer);
+    if (this.isSignedOut) return;
     const line = byId("connection");
     if (state === "open") line.hidden = true;
     else this.lossTimer = setTimeout(() => this.showProblem("Reconnecting…"), LOSS_SHOWN_AFTER_MILLISECONDS);
+  }
+
+  /** Nothing will work until the page is loaded anew, whatever the connection does. */
+  signedOut() {
+    this.isSignedOut = true;
+    clearTimeout(this.lossTimer);
+    this.showProblem("You are not signed in any more.");
+    byId("connection").append(" ", h("button", { type: "button", class: "link", onclick: () => location.reload() }, "Reload"));
   }
 
   showProblem(text) {
     byId("connection").textContent = text;
     byId("connection").hidden = false;
   }
+}
+
+function titleFrom({ text, files }) {
+  return openingWords(text) || files[0]?.name || "";
 }
 
 function composerParts() {

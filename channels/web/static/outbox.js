@@ -19,6 +19,11 @@ export class Outbox {
     return this.messages.filter((message) => message.conversation === conversation);
   }
 
+  /** The conversations with a message that was not sent. */
+  get failed() {
+    return this.messages.filter((message) => message.state === "failed").map((message) => message.conversation);
+  }
+
   add(message) {
     this.messages.push({ ...message, state: "sending" });
     this.save();

@@ -1,6 +1,8 @@
 // The list of conversations; on a narrow screen a drawer.
 
-import { ago, h } from "./elements.js";
+import { ago, h, icon } from "./elements.js";
+
+export const UNTITLED = "New conversation";
 
 const NARROW = matchMedia("(max-width: 820px)");
 
@@ -11,6 +13,8 @@ export class Sidebar {
     this.actions = actions;
     this.current = null;
     this.conversations = [];
+    this.expected = new Map(); // titles by id: what the bridge does not list yet, or not by a name
+    this.warned = new Set();
     parts.newButton.addEventListener("click", () => this.leaveTo(() => actions.startNew()));
     parts.openButton.addEventListener("click", () => this.toggle(true));
     parts.closeButton.addEventListener("click", () => this.toggle(false));
@@ -20,40 +24,71 @@ export class Sidebar {
     this.toggle(false);
   }
 
-  show(conversations, current) {
+  /** Take over the bridge's list. */
+  show(conversations) {
     this.conversations = conversations;
-    this.current = current;
+    for (const { id, title } of conversations) if (title) this.expected.delete(id);
+    this.draw();
+  }
+
+  /** A message is on its way to this conversation: it is listed from now on, under this title until it has one. */
+  expect(id, title) {
+    if (title === null) this.expected.delete(id);
+    else if (!this.expected.has(id) && !this.conversations.find((conversation) => conversation.id === id)?.title) this.expected.set(id, title);
+    this.draw();
+  }
+
+  /** In these conversations something was not sent. */
+  warn(ids) {
+    const isNew = ids.length !== this.warned.size || ids.some((id) => !this.warned.has(id));
+    this.warned = new Set(ids);
+    if (isNew) this.draw();
+  }
+
+  draw() {
+    const lines = this.lines();
     const focused = this.parts.list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    this.parts.empty.hidden = conversations.length > 0;
-    this.parts.list.replaceChildren(...conversations.map((conversation) => this.line(conversation)));
+    this.parts.empty.hidden = lines.length > 0;
+    this.parts.list.replaceChildren(...lines.map((conversation) => this.line(conversation)));
     if (focused) this.parts.list.querySelector(`[href="${focused}"]`)?.focus();
+  }
+
+  /** What the bridge lists, and above it what it will list. */
+  lines() {
+    const listed = new Set(this.conversations.map((conversation) => conversation.id));
+    const unlisted = [...this.expected].filter(([id]) => !listed.has(id)).map(([id, title]) => ({ id, title, updated_at: new Date().toISOString() }));
+    return [...unlisted.reverse(), ...this.conversations];
   }
 
   /** The open conversation is another one. */
   mark(current) {
-    this.show(this.conversations, current);
+    this.current = current;
+    this.draw();
   }
 
   titleOf(id) {
-    return this.conversations.find((conversation) => conversation.id === id)?.title || "New conversation";
+    return this.conversations.find((conversation) => conversation.id === id)?.title || this.expected.get(id) || UNTITLED;
   }
 
   line(conversation) {
     const isCurrent = conversation.id === this.current;
-    const side = conversation.running
-      ? h("span", { class: "running-dot", title: "Working" }, h("span", { class: "visually-hidden" }, "working"))
-      : h("span", { class: "line-time" }, ago(conversation.updated_at));
     const link = h(
       "a",
       { href: `#${conversation.id}`, class: "line", "aria-current": isCurrent ? "page" : null },
-      h("span", { class: "line-title" }, conversation.title || "New conversation"),
-      side,
+      h("span", { class: "line-title" }, this.titleOf(conversation.id)),
+      this.sign(conversation),
     );
     link.addEventListener("click", (event) => {
       event.preventDefault();
       this.leaveTo(() => this.actions.open(conversation.id));
     });
     return h("li", {}, link);
+  }
+
+  sign({ id, running, updated_at }) {
+    if (this.warned.has(id)) return h("span", { class: "line-warning", title: "Not sent" }, icon("warning"), h("span", { class: "visually-hidden" }, "not sent"));
+    if (running) return h("span", { class: "running-dot", title: "Working" }, h("span", { class: "visually-hidden" }, "working"));
+    return h("span", { class: "line-time" }, ago(updated_at));
   }
 
   leaveTo(go) {

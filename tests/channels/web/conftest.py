@@ -10,7 +10,10 @@ from aiohttp.test_utils import TestServer
 
 from channels.contract import ConversationKey
 from channels.web.ids import make_key, new_id
+from tests.channels.web.browsing import browser, complaints, open_page
 from tests.channels.web.house import MemoryHouse, open_house
+
+__all__ = ["browser", "complaints", "open_page"]
 
 CSRF = {"X-Threadbridge": "1"}
 

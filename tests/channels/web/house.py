@@ -68,6 +68,10 @@ class MemoryHouse:
     upload_limit_bytes: int = 1_000_000
     refuses: bool = False
     portion: int = 1_000
+    failing: set[str] = field(default_factory=set)
+    """What does not work just now: `open_conversation`, or the name of a file."""
+    slow: dict[str, asyncio.Event] = field(default_factory=dict)
+    """What waits for its event: the same."""
     running: set[str] = field(default_factory=set)
     agent: "Callable[[Turn], Awaitable[None]] | None" = None
     events: list[InboundEvent] = field(default_factory=list)
@@ -121,6 +125,7 @@ class MemoryHouse:
         return sorted(mine, key=lambda summary: summary.updated_at, reverse=True)
 
     async def open_conversation(self, key: ConversationKey, chat_kind: ChatKind, user_id: str) -> None:
+        await self._work("open_conversation")
         self.opened.setdefault(key, ConversationSummary(key, "", datetime.now(UTC), is_running=False))
 
     async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
@@ -134,6 +139,7 @@ class MemoryHouse:
             content += chunk
             if len(content) > self.upload_limit_bytes:
                 raise HouseError(413, f"{name} is too large.")
+        await self._work(name)
         path = UPLOADS / name
         self.put_file(conversation, path, content)
         return FileRef(str(path), name, None, len(content))
@@ -146,6 +152,12 @@ class MemoryHouse:
             raise HouseError(404, "There is no such file.")
         mime_type = MIME_TYPES.get(real.suffix, "text/plain")
         return OpenedFile(real, real.name, mime_type, real.stat().st_size)
+
+    async def _work(self, what: str) -> None:
+        if what in self.slow:
+            await self.slow[what].wait()
+        if what in self.failing:
+            raise HouseError(503, "The bridge is busy. Try again in a moment.")
 
     def put_file(self, conversation: ConversationKey, path: PurePosixPath, content: bytes) -> None:
         real = self._real(conversation, path)
@@ -160,6 +172,14 @@ class MemoryHouse:
             entries[known.seq - 1] = replace(known, reply=reply)
         else:
             entries.append(TranscriptEntry(len(entries) + 1, run_id, datetime.now(UTC), reply=reply))
+        self._name(conversation)
+
+    def _name(self, conversation: ConversationKey) -> None:
+        """As the agent does: when the first turn has ended, and not after the name of a file."""
+        first = next((entry for entry in self.said[conversation] if entry.reply is None), None)
+        summary = self.opened[conversation]
+        if first is not None and not summary.title:
+            self.opened[conversation] = replace(summary, title=first.text[:60] or "New conversation")
 
     def _note_message(self, event: MessageReceived, run_id: str) -> None:
         entries = self.said.setdefault(event.conversation, [])
@@ -169,10 +189,7 @@ class MemoryHouse:
                 len(entries) + 1, run_id, event.occurred_at, event.text, message_id=event.message_id, files=files
             )
         )
-        title = self.opened[event.conversation].title or event.text[:60] or files[0].name
-        self.opened[event.conversation] = replace(
-            self.opened[event.conversation], title=title, updated_at=event.occurred_at
-        )
+        self.opened[event.conversation] = replace(self.opened[event.conversation], updated_at=event.occurred_at)
 
     def _real(self, conversation: ConversationKey, path: PurePosixPath) -> Path:
         return self.files / conversation.chat / path.relative_to("/")

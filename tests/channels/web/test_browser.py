@@ -1,14 +1,11 @@
 """The page in headless Chromium, against a real server."""
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aiohttp.test_utils import TestServer
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import expect
 
 from channels.contract import (
     ActivityState,
@@ -27,69 +24,15 @@ from channels.contract import (
     Todos,
     ToolActivity,
 )
+from tests.channels.web.browsing import NEEDS_BROWSER, OpenPage, say
 from tests.channels.web.house import OUTPUTS, MemoryHouse, Turn, open_house
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # playwright leaves its driver's pipes to the collector
-]
+pytestmark = NEEDS_BROWSER
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-ARTIFACTS = Path("artifacts", "page")
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63606060f80f0001040100"
     "5fe5c34b0000000049454e44ae426082"
 )
-OpenPage = Callable[..., Awaitable[Page]]
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        await browser.close()
-
-
-@pytest.fixture
-async def complaints() -> AsyncIterator[list[str]]:
-    """What the browser complained about: errors of scripts, violations of the policy. None is the rule."""
-    found: list[str] = []
-    yield found
-    assert found == []
-
-
-@pytest.fixture
-async def open_page(
-    request: pytest.FixtureRequest, browser: Browser, server: TestServer, complaints: list[str]
-) -> AsyncIterator[OpenPage]:
-    """Opens pages; what they show in the end is kept as a picture in `artifacts/`."""
-    pages: list[Page] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and "net::ERR" not in message.text:
-            complaints.append(message.text)
-
-    async def opened(**context: Any) -> Page:
-        page = await (await browser.new_context(**context)).new_page()
-        page.set_default_timeout(8_000)
-        page.on("console", note)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        await page.goto(str(server.make_url("/")))
-        pages.append(page)
-        return page
-
-    yield opened
-    for number, page in enumerate(pages):
-        if not page.is_closed():
-            await page.screenshot(path=ARTIFACTS / f"{request.node.name}-{number}.png")
-
-
-async def say(page: Page, text: str) -> None:
-    await page.get_by_label("Message", exact=True).fill(text)
-    await page.keyboard.press("Enter")
 
 
 async def words(turn: Turn, text: str, *before: Any, delay: float = 0.03) -> None:
@@ -202,7 +145,7 @@ async def test_files_are_uploaded_removed_and_sent_with_the_message(house: Memor
         ],
     )
     await expect(page.locator(".attachment[data-state=done]")).to_have_count(2)
-    await page.get_by_role("button", name="Remove wrong.csv").click()
+    await page.get_by_role("button", name="Remove: wrong.csv").click()
     await say(page, "What is in it?")
     await expect(page.locator(".message .file-name")).to_have_text("sales.csv")
     event = await asyncio.wait_for(house.wait_for(lambda event: isinstance(event, MessageReceived)), 5)

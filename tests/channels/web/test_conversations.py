@@ -3,6 +3,7 @@ import io
 from dataclasses import replace
 
 import pytest
+from aiohttp import FormData
 
 from channels.contract import (
     ChoiceSelected,
@@ -51,6 +52,37 @@ async def test_the_list_has_ones_own_conversations_only_newest_first(visit: Visi
     await me.post(f"/web/api/conversations/{first}/messages", message("about cats"))
     listed = (await me.json("/web/api/conversations"))["conversations"]
     assert [(line["id"], line["title"]) for line in listed] == [(first, "about cats"), (second, "")]
+
+
+async def test_before_its_first_turn_has_ended_a_conversation_is_called_by_how_it_began(
+    house: MemoryHouse, visitor: Visitor
+) -> None:
+    conversation = await visitor.new_conversation()
+    words = "Please write a long letter\nto my landlord about the heating"
+    await visitor.post(f"/web/api/conversations/{conversation}/messages", message(words))
+
+    async def title() -> str:
+        [line] = (await visitor.json("/web/api/conversations"))["conversations"]
+        return str(line["title"])
+
+    assert await title() == "Please write a long letter to…"
+    house.note_reply(visitor.key(conversation), "r1", Reply((), ReplyPhase.FINAL, "r1"))
+    assert await title() == words[:60]
+
+
+async def test_a_conversation_that_begins_with_a_file_is_called_by_its_name(
+    house: MemoryHouse, visitor: Visitor
+) -> None:
+    conversation = await visitor.new_conversation()
+    form = FormData()
+    form.add_field("file", b"a,b\n", filename="sales.csv")
+    uploaded = await visitor.post(f"/web/api/conversations/{conversation}/uploads", data=form, json=None)
+    said = {"client_id": new_id(), "files": [(await uploaded.json())["ticket"]]}
+    await visitor.post(f"/web/api/conversations/{conversation}/messages", said)
+    for _ in range(2):
+        [line] = (await visitor.json("/web/api/conversations"))["conversations"]
+        assert line["title"] == "sales.csv"
+        house.note_reply(visitor.key(conversation), "r1", Reply((), ReplyPhase.FINAL, "r1"))
 
 
 async def test_creating_a_conversation_twice_makes_one(visitor: Visitor) -> None:
