@@ -46,7 +46,7 @@ class RunManager:
         run, to_stop = await self._database.write(lambda connection: self._create(connection, request))
         for run_id, action in to_stop.items():
             self._queue.interrupt(run_id, action)
-        self._queue.wake()
+        self._tell(run)
         return run
 
     async def get(self, thread_id: str, run_id: str) -> RunRecord:
@@ -92,8 +92,7 @@ class RunManager:
         """Stop a run. `wait` returns when it has really stopped. Raises NotFound; RunFinished if it ended by itself."""
         run = await self._database.write(lambda connection: self._cancel(connection, run_id, action))
         self._queue.interrupt(run_id, action)
-        self._signals.notify(f"thread:{run.thread_id}")
-        self._signals.notify(f"run:{run_id}")
+        self._tell(run)
         return await self.wait(run_id) if wait else run
 
     async def delete(self, thread_id: str, run_id: str) -> None:
@@ -102,6 +101,13 @@ class RunManager:
         if not run.status.is_final:
             raise ThreadBusy(f"run {run_id} has not ended; cancel it first")
         await self._database.write(lambda connection: runs.remove(connection, run_id))
+        self._tell(run)
+
+    def _tell(self, run: RunRecord) -> None:
+        """Something has changed about this run, and with it perhaps about others of its thread: who waits, who may start."""
+        self._signals.notify(f"thread:{run.thread_id}")
+        self._signals.notify(f"run:{run.run_id}")
+        self._queue.wake()
 
     async def _find(self, run_id: str) -> RunRecord:
         run = await self._database.read(lambda connection: runs.find(connection, run_id))

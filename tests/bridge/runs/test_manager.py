@@ -7,6 +7,7 @@ import pytest
 
 from bridge.errors import InvalidRequest, NotFound, RunFinished, ThreadBusy
 from bridge.persistence import runs, stream_parts, transcript
+from bridge.runs import manager
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, PartId, RunSpec, RunStatus
 from channels.contract import Notice, Text
 from tests.bridge.replica import Replica, streamed_text
@@ -258,6 +259,32 @@ async def test_a_new_run_can_take_the_place_of_those_before(play: Play, strategy
     assert (await house.ended(waiting)).status is RunStatus.INTERRUPTED
     kept = ["first"] if strategy is MultitaskStrategy.INTERRUPT else []
     assert await house.texts() == [*kept, "third", "done"]
+
+
+async def test_who_waits_for_a_run_learns_at_once_that_another_took_its_place(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Symptom: the chat of a waiting turn was told two seconds later that it had been stopped."""
+    monkeypatch.setattr(manager, "_POLL_SECONDS", 60)
+    house, _ = await play(Says("done"))
+    await house.queue.stop()
+    waiting = await house.run("first")
+    with house.signals.watch(f"run:{waiting.run_id}", "thread:t") as watch:
+        waiter = asyncio.create_task(house.manager.wait(waiting.run_id))
+        await asyncio.sleep(0.1)
+        await house.run("second", multitask=MultitaskStrategy.INTERRUPT)
+        async with asyncio.timeout(4):
+            assert (await waiter).status is RunStatus.INTERRUPTED
+        assert await watch.wait(0)
+
+
+async def test_a_forgotten_run_is_told_to_those_who_watch_it(play: Play) -> None:
+    house, _ = await play(Says("done"))
+    run = await house.ended(await house.run("first"))
+    with house.signals.watch(f"run:{run.run_id}") as of_run, house.signals.watch("thread:t") as of_thread:
+        await house.manager.delete("t", run.run_id)
+        assert await of_run.wait(0)
+        assert await of_thread.wait(0)
 
 
 async def test_a_busy_thread_refuses_unless_told_otherwise(play: Play) -> None:
