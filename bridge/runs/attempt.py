@@ -10,7 +10,7 @@ from langgraph.types import Command, Send
 from sqlalchemy import Connection
 
 from agent import Continuation, RunContext, RunRequest
-from agent.errors import LeaseLost
+from agent.errors import CheckpointNotStored, LeaseLost
 from bridge.delivery.composer import Composition, compose
 from bridge.delivery.events import derive
 from bridge.errors import LeaseExpired
@@ -55,12 +55,12 @@ class Attempt:
 
     async def drive(self) -> RunEnding | None:
         """How the attempt ends; None when the process drains and the run is to be continued later."""
-        await self._house.agent.claim(self._run.thread_id, self._run.fence)
         if self._run.attempt > 1:
             async for part in self._recovery.shown():
                 self._compose(part)
-        if self._run.attempt > self._house.config.max_attempts:
+        if self._is_given_up:
             return given_up(self._run)
+        await self._house.agent.claim(self._run.thread_id, self._run.fence)
         drive = asyncio.create_task(self._drive_graph(), name=f"graph-{self._run.run_id}")
         stop = asyncio.create_task(self._active.stop.wait(), name=f"stop-{self._run.run_id}")
         try:
@@ -75,10 +75,9 @@ class Attempt:
 
     async def finish(self, ending: RunEnding) -> None:
         """Commit the end, the rest of the stream and the answer together, then show the last part. Raises LeaseExpired."""
-        agent, run = self._house.agent, self._run
         self._active.lease.check()
-        await agent.finish_turn(run.thread_id, fence=run.fence)
-        checkpoint = await agent.newest_checkpoint(run.thread_id)
+        await self._finish_turn()
+        checkpoint = await self._house.agent.newest_checkpoint(self._run.thread_id)
         self._emit("house", {"type": "ended", "failure": ending.user_message, "stopped": ending.stopped})
         if ending.error is not None:
             self._emit("error", ending.error)
@@ -90,6 +89,21 @@ class Attempt:
         self._stream.close(end)
         for topic in topics:
             self._house.signals.notify(topic)
+
+    async def _finish_turn(self) -> None:
+        """A run that is given up ends also where the thread's states are refused to it."""
+        agent, run = self._house.agent, self._run
+        try:
+            if self._is_given_up:
+                await agent.claim(run.thread_id, run.fence)
+            await agent.finish_turn(run.thread_id, fence=run.fence)
+        except (LeaseLost, CheckpointNotStored):
+            if not self._is_given_up:
+                raise
+
+    @property
+    def _is_given_up(self) -> bool:
+        return self._run.attempt > self._house.config.max_attempts
 
     def _commit(
         self, connection: Connection, ending: RunEnding, checkpoint: str | None, parts: Sequence[StreamPart]

@@ -2,7 +2,6 @@
 
 import logging
 
-from agent.errors import LeaseLost
 from bridge.errors import LeaseExpired
 from bridge.runs.active import ActiveRun, RunResources
 from bridge.runs.attempt import Attempt
@@ -17,7 +16,10 @@ class Executor:
         self._resources = resources
 
     async def execute(self, active: ActiveRun) -> bool:
-        """Drive the run; whether it has ended. It has not when the process drains or has lost the lease: the next owner goes on."""
+        """Drive the run; whether it has ended. It has not when the process drains or has lost the lease: the next owner goes on.
+
+        Raises LeaseLost when the thread's states are refused to it.
+        """
         stream = self._resources.hub.open(active.run)
         try:
             attempt = Attempt(active, stream, self._resources)
@@ -25,7 +27,7 @@ class Executor:
             if ending is None:
                 return False
             await attempt.finish(ending)
-        except (LeaseExpired, LeaseLost) as error:
+        except LeaseExpired as error:
             logger.warning("run %s goes on elsewhere: %s", active.run.run_id, error)
             return False
         else:

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
+from datetime import timedelta
 from typing import Protocol
 
 from sqlalchemy import Connection
 
+from agent.errors import LeaseLost
 from bridge.clock import Clock
 from bridge.leases import LeaseKeeper
 from bridge.persistence import runs
@@ -19,6 +21,9 @@ from bridge.runs.records import CancelAction, RunRecord
 from bridge.signals import Signals
 
 logger = logging.getLogger(__name__)
+
+_BACK_OFF_SECONDS = 1.0  # after the first fault; doubled with each further one
+_MOST_DOUBLINGS = 6
 
 
 class RunQueue(Protocol):
@@ -126,19 +131,41 @@ class EmbeddedRunQueue:
         task.add_done_callback(self._done)
 
     async def _drive(self, active: ActiveRun) -> None:
+        wait = 0.0
         try:
             active.has_ended = await self._executor.execute(active)
+        except LeaseLost as error:
+            wait = _back_off(active.run)
+            await self._explain(active.run, error, wait)
         except Exception:  # the edge of a run's task: it is left to be tried again, up to max_attempts
-            logger.exception("run %s stopped short", active.run.run_id)
-            await asyncio.sleep(1.0)  # a fault that repeats at once must not spin
+            wait = _back_off(active.run)
+            logger.exception("run %s stopped short; it is tried again in %.0f s", active.run.run_id, wait)
         finally:
             self._leases.drop(active.lease)
             if not active.has_ended:
-                await asyncio.shield(self._let_go(active.run))
+                await asyncio.shield(self._let_go(active.run, wait))
 
-    async def _let_go(self, run: RunRecord) -> None:
-        """Without effect on a run that is somebody else's by now."""
-        await self._database.write(lambda connection: runs.let_go(connection, run, now=self._clock()))
+    async def _let_go(self, run: RunRecord, wait: float) -> None:
+        """Nobody takes it up again for `wait` seconds. Without effect on a run that is somebody else's by now."""
+        until = self._clock() + timedelta(seconds=wait)
+        await self._database.write(lambda connection: runs.let_go(connection, run, now=until))
+        if wait:
+            asyncio.get_running_loop().call_later(wait, self.wake)
+
+    async def _explain(self, run: RunRecord, error: LeaseLost, wait: float) -> None:
+        """Why the states were refused: a process that stalled has lost the run, or else the states are ahead of the tables."""
+        if run.run_id not in await self._database.read(lambda connection: runs.still_held(connection, [run])):
+            logger.warning("run %s goes on elsewhere: %s", run.run_id, error)
+            return
+        logger.error(
+            "run %s is refused the states of its thread though no other process has it: %s. Were the tables restored from a backup "
+            "without the checkpoints? Attempt %d of %d; the next in %.0f s",
+            run.run_id,
+            error,
+            run.attempt,
+            self._config.max_attempts,
+            wait,
+        )
 
     def _done(self, task: asyncio.Task[None]) -> None:
         is_full = len(self._tasks) >= self._config.worker_concurrency
@@ -161,3 +188,7 @@ class EmbeddedRunQueue:
         for run_id, action in asked.items():  # asked by another process
             self.interrupt(run_id, action)
         return kept
+
+
+def _back_off(run: RunRecord) -> float:
+    return float(_BACK_OFF_SECONDS * 2 ** min(run.attempt - 1, _MOST_DOUBLINGS))

@@ -11,6 +11,7 @@ import pytest
 from bridge.errors import LeaseExpired
 from bridge.persistence import runs, stream_parts, transcript
 from bridge.persistence.database import Database
+from bridge.runs import queue
 from bridge.runs.records import NewRun, PartId, RunRecord, RunSpec, RunStatus
 from channels.contract import Notice, NoticeKind, Text
 from tests.bridge.replica import Replica, streamed_text
@@ -141,6 +142,28 @@ async def test_a_run_that_never_gets_through_is_given_up_with_a_word(play: Play,
     assert [part.notice for part in reply.parts if isinstance(part, Notice)] == [NoticeKind.ERROR]
     assert await shown(database, run) == ["Half"]
     assert streamed_text(await house.parts(run)) == "Half"
+    assert len(script.asked) == 1
+
+
+async def test_a_run_whose_states_are_refused_is_tried_with_pauses_and_then_given_up(
+    play: Play, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Symptom: after the tables were restored from a backup without the checkpoints, a run was claimed many times a second for ever."""
+    monkeypatch.setattr(queue, "_BACK_OFF_SECONDS", 0.2)
+    house, script = await play(Says("one"), max_attempts=2)
+    await house.ended(await house.run("first"))
+    await house.agent.claim("t", 1000)
+    began = time.monotonic()
+
+    ended = await house.ended(await house.run("second"))
+
+    assert time.monotonic() - began >= 0.2 + 0.4
+    assert (ended.status, ended.attempt) == (RunStatus.ERROR, 3)
+    assert ended.error is not None
+    assert ended.error["error"] == "TooManyAttempts"
+    told = [record.getMessage() for record in caplog.records if "no other process has it" in record.getMessage()]
+    assert len(told) == 2
+    assert "stands at fence 1000" in told[0]
     assert len(script.asked) == 1
 
 
