@@ -15,7 +15,7 @@ from bridge.clock import utc_now
 from bridge.config import Config
 from bridge.delivery.deliverer import Deliverer
 from bridge.delivery.delivery import DeliveryResources
-from bridge.delivery.pacing import Pacer
+from bridge.delivery.pacing import UpdatePacer
 from bridge.dispatch.dispatcher import Dispatcher, Rules
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
@@ -144,12 +144,9 @@ class _House:
         self.queue = EmbeddedRunQueue(database, Executor(resources), signals, config.runs, owner, clock)
         self.manager = RunManager(database, agent, self.queue, self.hub, signals, clock)
         self.threads = ThreadService(database, agent, clock)
-        self.deliverer = Deliverer(
-            channels,
-            sections,
-            DeliveryResources(database, self.hub, signals, Pacer(), clock, owner),
-            config.runs,
-        )
+        pacer = UpdatePacer({name: channel.capabilities for name, channel in channels.items()})
+        resources_for_delivery = DeliveryResources(database, self.hub, signals, pacer, clock, owner)
+        self.deliverer = Deliverer(channels, sections, resources_for_delivery, config.runs)
         rules = Rules(config.channels.all(), config.runs, config.inbox, assistant_id)
         self.inbox = InboxWorker(database, Dispatcher(database, rules, clock), channels, self.queue, signals, clock)
         self.signs = ReceiptSigns(channels)

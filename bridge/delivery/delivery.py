@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from bridge.clock import Clock
 from bridge.delivery.composer import STOPPED, Composition, compose, waiting
 from bridge.delivery.events import derive
-from bridge.delivery.pacing import Pacer
+from bridge.delivery.pacing import UpdatePacer
 from bridge.errors import LeaseExpired
 from bridge.leases import Lease
 from bridge.persistence import deliveries, runs, transcript
@@ -55,7 +55,7 @@ class DeliveryResources:
     database: Database
     hub: StreamHub
     signals: Signals
-    pacer: Pacer
+    pacer: UpdatePacer
     clock: Clock
     owner: str
 
@@ -237,8 +237,7 @@ class Delivery:
         await self._store(receipt)
 
     async def _pace(self) -> None:
-        record = self._record
-        await self._house.pacer.turn(record.conversation, record.chat_kind, self._channel.capabilities)
+        await self._house.pacer.turn(self._record.conversation, self._record.chat_kind)
 
     async def _store(self, receipt: DeliveryReceipt) -> None:
         """Write down what changed on the platform. Raises LeaseExpired when somebody else is at it by now."""

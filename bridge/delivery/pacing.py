@@ -1,38 +1,52 @@
-"""When a chat may be updated next."""
+"""When a chat may be updated next, by what its channel says of its platform."""
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 
-from channels.contract import ChannelCapabilities, ChatKind, ConversationKey
+from channels.contract import ChannelCapabilities, ChatKind, ConversationKey, Pace
+from channels.shared.pacing import Pacer, Urgency
 
-_MOST_CHATS = 10_000
+_UPDATES_PER_SECOND = 1_000  # over all chats of a channel; a platform's own limit is the channel's to keep
 
 
-class Pacer:
-    """Keeps updates of one chat apart, and honours the silence a platform asks for. All topics of a chat share its pace."""
+class UpdatePacer:
+    """Keeps updates of one chat below its `Pace`, and honours the silence a platform asks for. All topics of a chat share its pace.
 
-    def __init__(self) -> None:
-        self._next: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+    Only what is not final waits here; of a minute's requests a part is left to the final answers.
+    """
 
-    async def turn(self, key: ConversationKey, kind: ChatKind, capabilities: ChannelCapabilities) -> None:
+    def __init__(
+        self,
+        capabilities: Mapping[str, ChannelCapabilities],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._pacers = {
+            (channel, kind): _pacer(can.pace.get(kind, Pace(0.0)))
+            for channel, can in capabilities.items()
+            for kind in ChatKind
+        }
+
+    async def turn(self, key: ConversationKey, kind: ChatKind) -> None:
         """Wait until the chat may be updated, and take that moment."""
-        pace = capabilities.pace.get(kind)
-        interval = pace.interval_seconds if pace else 0.0
-        while (wait := self._next.get(_chat(key), 0.0) - time.monotonic()) > 0:  # noqa: ASYNC110 — it waits for a time
-            await asyncio.sleep(wait)
-        self._set(key, time.monotonic() + interval)
+        pacer, chat = self._pacers[key.channel, kind], _chat(key)
+        while (wait := pacer.delay(chat, self._clock(), Urgency.PREVIEW)) > 0:
+            await self._sleep(wait)
+        pacer.spend(chat, self._clock())
 
     def silence(self, key: ConversationKey, seconds: float) -> None:
         """The platform wants to hear nothing for this chat so long."""
-        self._set(key, max(self._next.get(_chat(key), 0.0), time.monotonic() + seconds))
-
-    def _set(self, key: ConversationKey, moment: float) -> None:
-        self._next[_chat(key)] = moment
-        self._next.move_to_end(_chat(key))
-        while len(self._next) > _MOST_CHATS:
-            self._next.popitem(last=False)
+        for kind in ChatKind:
+            self._pacers[key.channel, kind].silence(_chat(key), self._clock() + seconds)
 
 
-def _chat(key: ConversationKey) -> tuple[str, str, str]:
-    return key.channel, key.account, key.chat
+def _pacer(pace: Pace) -> Pacer:
+    return Pacer(lambda _: pace, overall_per_second=_UPDATES_PER_SECOND)
+
+
+def _chat(key: ConversationKey) -> str:
+    return f"{key.account}\0{key.chat}"

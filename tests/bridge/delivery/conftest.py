@@ -13,7 +13,7 @@ from sqlalchemy import Connection, update
 from bridge.clock import utc_now
 from bridge.delivery.deliverer import Deliverer
 from bridge.delivery.delivery import DeliveryResources
-from bridge.delivery.pacing import Pacer
+from bridge.delivery.pacing import UpdatePacer
 from bridge.persistence import deliveries, runs, threads, transcript
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryState, NewDelivery
@@ -86,7 +86,8 @@ class Post:
     def __init__(self, database: Database, door: Door, section: ChannelSection, owner: str, signals: Signals) -> None:
         self.database, self.door, self.signals = database, door, signals
         self.hub = StreamHub(database, self.signals)
-        resources = DeliveryResources(database, self.hub, self.signals, Pacer(), utc_now, owner)
+        pacer = UpdatePacer({"demo": door.capabilities})
+        resources = DeliveryResources(database, self.hub, self.signals, pacer, utc_now, owner)
         self.deliverer = Deliverer({"demo": door}, {"demo": section}, resources, RunsConfig())
 
     async def owe(self, name: str = "d", **details: Any) -> None:

@@ -8,26 +8,21 @@ from datetime import timedelta
 import pytest
 
 from bridge.clock import utc_now
-from bridge.delivery.pacing import Pacer
 from bridge.persistence import deliveries, runs
 from bridge.persistence.deliveries import DeliveryState
 from channels.contract import (
-    ChannelCapabilities,
     ChannelUnavailable,
     ChatGone,
-    ChatKind,
     ContentRejected,
     ConversationKey,
     Notice,
     NoticeKind,
     OutcomeUnknown,
-    Pace,
     PieceState,
     RateLimited,
     Reply,
     ReplyPhase,
     Text,
-    TextUnit,
 )
 from tests.bridge.delivery.conftest import Door, Post, StartPost
 from tests.bridge.people import CHAT
@@ -236,24 +231,6 @@ async def test_a_stopping_process_gives_its_deliveries_back(start: StartPost) ->
 async def test_an_answer_for_a_door_that_is_closed_waits(post: Post) -> None:
     await post.owe(body=BODY, key=ConversationKey("closed", "bot", "chat"))
     assert (await post.put_off()).state == DeliveryState.PENDING
-
-
-async def test_a_chat_is_updated_no_faster_than_it_allows() -> None:
-    pacer = Pacer()
-    capabilities = ChannelCapabilities(1, TextUnit.UTF16, 0, 0, pace={ChatKind.GROUP: Pace(0.05)})
-    began = time.monotonic()
-    for topic in ("", "a"):
-        await pacer.turn(ConversationKey("demo", "bot", "chat", topic), ChatKind.GROUP, capabilities)
-    assert time.monotonic() - began >= 0.05
-    began = time.monotonic()
-    await pacer.turn(ConversationKey("demo", "bot", "another"), ChatKind.GROUP, capabilities)
-    for _ in range(3):
-        await pacer.turn(ConversationKey("demo", "bot", "private"), ChatKind.PRIVATE, capabilities)
-    assert time.monotonic() - began < 0.05
-    pacer.silence(CHAT, 0.05)
-    pacer.silence(CHAT, 0.01)
-    await pacer.turn(CHAT, ChatKind.PRIVATE, capabilities)
-    assert time.monotonic() - began >= 0.05
 
 
 def _die() -> None:
