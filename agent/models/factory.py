@@ -11,6 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from agent.class_path import load_class
 from agent.errors import ClassNotLoaded, ModelNotConfigured
+from agent.models.coalescing import coalescing
 from agent.models.config import DEMO_MODEL, ModelConfig
 
 _log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ def build_model(config: ModelConfig, *, thinking_enabled: bool = False) -> BaseC
     Raises `ModelNotConfigured`, with what to do about it, if the class cannot be loaded or refuses the keys.
     """
     try:
-        model_class = load_class(config.use, BaseChatModel)  # type: ignore[type-abstract]  # only a bound, not built
+        model_class = coalescing(load_class(config.use, BaseChatModel))  # type: ignore[type-abstract]  # only a bound
     except ClassNotLoaded as error:
         raise ModelNotConfigured(f"model {config.name!r}: {error}") from error
     keys = _keys(config, model_class, thinking_enabled=thinking_enabled and config.supports_thinking)

@@ -43,7 +43,7 @@ def test_the_lean_class_is_the_default_and_does_not_retry_itself() -> None:
 
 def test_langchains_own_class_is_built_the_same_way() -> None:
     model = build_model(config(use="langchain_openai:ChatOpenAI", temperature=0.3, max_retries=4))
-    assert type(model) is ChatOpenAI
+    assert isinstance(model, ChatOpenAI)
     assert (model.temperature, model.max_retries, model.stream_usage) == (0.3, 4, True)
 
 
