@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from bridge.persistence.database import changed
 from bridge.persistence.tables import clarifications as t
@@ -51,20 +51,19 @@ def ensure(connection: Connection, record: ClarificationRecord, *, now: datetime
         "created_at": now,
     }
     insert_or_keep(connection, t, values)
-    row = connection.execute(select(t).where(t.c.run_id == record.run_id, t.c.call_id == record.call_id)).one()
+    row = connection.execute(_OF_CALL, {"run": record.run_id, "call": record.call_id}).one()
     return _record(row).clarification
 
 
 def find(connection: Connection, token: str) -> ClarificationRecord | None:
     """A question by its token."""
-    row = connection.execute(select(t).where(t.c.token == token)).one_or_none()
+    row = connection.execute(_FIND, {"its_token": token}).one_or_none()
     return _record(row) if row else None
 
 
 def open_on(connection: Connection, thread_id: str) -> ClarificationRecord | None:
     """The newest question that waits on this thread."""
-    query = select(t).where(t.c.thread_id == thread_id, t.c.state == ClarificationState.OPEN)
-    row = connection.execute(query.order_by(t.c.created_at.desc()).limit(1)).one_or_none()
+    row = connection.execute(_NEWEST_OPEN, {"thread": thread_id}).one_or_none()
     return _record(row) if row else None
 
 
@@ -72,8 +71,8 @@ def settle(
     connection: Connection, token: str, state: ClarificationState, *, answer: str = "", answered_by: str = ""
 ) -> Clarification | None:
     """Settle an open question and give it as it stands now; None if it was settled before."""
-    statement = update(t).where(t.c.token == token, t.c.state == ClarificationState.OPEN)
-    if not changed(connection, statement.values(state=state, answer=answer, answered_by=answered_by)):
+    values = {"state": state, "answer": answer, "answered_by": answered_by}
+    if not changed(connection, _SETTLE, {"its_token": token, **values}):
         return None
     record = find(connection, token)
     return record.clarification if record else None
@@ -88,3 +87,12 @@ def _record(row: Any) -> ClarificationRecord:
         expires_at=row.expires_at,
     )
     return ClarificationRecord(question, row.run_id, row.call_id, row.thread_id, AskedBy(row.kind), row.asked_of)
+
+
+_it = t.c.token == bindparam("its_token")
+_open = t.c.state == ClarificationState.OPEN
+
+_FIND = select(t).where(_it)
+_OF_CALL = select(t).where(t.c.run_id == bindparam("run"), t.c.call_id == bindparam("call"))
+_NEWEST_OPEN = select(t).where(t.c.thread_id == bindparam("thread"), _open).order_by(t.c.created_at.desc()).limit(1)
+_SETTLE = update(t).where(_it, _open)

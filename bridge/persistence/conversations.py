@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
-from bridge.persistence.database import for_update
 from bridge.persistence.tables import conversations as t
 from bridge.persistence.upsert import insert_or_keep
 from channels.contract import ChatKind, ConversationKey
@@ -27,8 +26,7 @@ class ConversationRecord:
 
 def find(connection: Connection, key: ConversationKey, *, lock: bool = False) -> ConversationRecord | None:
     """The conversation; `lock` keeps other deciders away until the transaction ends."""
-    query = select(t).where(t.c.key == str(key))
-    row = connection.execute(for_update(connection, query) if lock else query).one_or_none()
+    row = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"where": str(key)}).one_or_none()
     return _record(row) if row else None
 
 
@@ -54,20 +52,20 @@ def ensure(
 
 def point_at(connection: Connection, key: ConversationKey, thread_id: str, *, now: datetime) -> None:
     """Let the conversation talk to this thread from now on."""
-    connection.execute(update(t).where(t.c.key == str(key)).values(thread_id=thread_id, updated_at=now))
+    connection.execute(_CHANGE, {"where": str(key), "thread_id": thread_id, "updated_at": now})
 
 
 def touch(connection: Connection, key: ConversationKey, *, now: datetime) -> None:
     """Something was said here."""
-    connection.execute(update(t).where(t.c.key == str(key)).values(updated_at=now))
+    connection.execute(_CHANGE, {"where": str(key), "updated_at": now})
 
 
 def of_person(
     connection: Connection, channel: str, account: str, person_id: str, *, limit: int = 200
 ) -> Sequence[ConversationRecord]:
     """The person's conversations, newest first."""
-    query = select(t).where(t.c.channel == channel, t.c.account == account, t.c.person_id == person_id)
-    return [_record(row) for row in connection.execute(query.order_by(t.c.updated_at.desc()).limit(limit))]
+    person = {"channel": channel, "account": account, "person": person_id, "most": limit}
+    return [_record(row) for row in connection.execute(_OF_PERSON, person)]
 
 
 def _record(row: Row) -> ConversationRecord:  # type: ignore[type-arg]  # rows of Core tables carry no types
@@ -79,3 +77,16 @@ def _record(row: Row) -> ConversationRecord:  # type: ignore[type-arg]  # rows o
         row.settings,
         row.updated_at,
     )
+
+
+_here = t.c.key == bindparam("where")
+_of_person = (
+    (t.c.channel == bindparam("channel"))
+    & (t.c.account == bindparam("account"))
+    & (t.c.person_id == bindparam("person"))
+)
+
+_FIND = select(t).where(_here)
+_FIND_AND_LOCK = _FIND.with_for_update()
+_CHANGE = update(t).where(_here)
+_OF_PERSON = select(t).where(_of_person).order_by(t.c.updated_at.desc()).limit(bindparam("most"))

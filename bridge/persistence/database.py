@@ -1,7 +1,7 @@
 """One database, two ways in: `read` and `write`. A transaction is a plain function over a connection, so nothing but SQL happens in it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,14 +142,9 @@ def locks_rows(connection: Connection) -> bool:
     return connection.dialect.name != "sqlite"
 
 
-def for_update(connection: Connection, statement: Any, *, skip_locked: bool = False) -> Any:
-    """The SELECT with its rows locked where the database has such locks; SQLite's single writer needs none."""
-    return statement if connection.dialect.name == "sqlite" else statement.with_for_update(skip_locked=skip_locked)
-
-
-def changed(connection: Connection, statement: Executable) -> int:
+def changed(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> int:
     """Run an UPDATE or DELETE and say how many rows it met."""
-    return connection.execute(statement).rowcount
+    return connection.execute(statement, values).rowcount
 
 
 def _in_utc(address: URL) -> str:
@@ -179,7 +174,7 @@ def _sqlite_engine(path: Path, *, begin: str, size: int) -> Engine:
         **_json_options(),
     )
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    event.listen(engine, "begin", lambda connection: connection.connection.cursor().execute(begin))
     return engine
 
 

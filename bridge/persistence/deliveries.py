@@ -1,15 +1,15 @@
 """The rows of `deliveries` and `delivery_parts`: what people still have to be shown, and what stands on the platform."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
 from bridge.errors import LeaseExpired
-from bridge.persistence.database import changed, for_update
+from bridge.persistence.database import changed
 from bridge.persistence.tables import deliveries as t
 from bridge.persistence.tables import delivery_parts as p
 from bridge.persistence.tables import runs as r
@@ -76,7 +76,7 @@ def insert(connection: Connection, delivery: NewDelivery, *, now: datetime) -> b
         "created_at": now,
         "updated_at": now,
     }
-    return insert_or_keep(connection, t, values)
+    return insert_or_keep(connection, t, values) is not None
 
 
 def claim_due(
@@ -89,46 +89,36 @@ def claim_due(
     from_owners: Collection[str] = (),
 ) -> Sequence[DeliveryRecord]:
     """Take deliveries nobody works on, oldest first. The epoch grows, so a former owner can record nothing more."""
-    free = or_(t.c.owner.is_(None), t.c.lease_expires_at <= now, t.c.owner.in_(from_owners))
-    query = (
-        select(t.c.id)
-        .where(t.c.state == DeliveryState.PENDING, t.c.available_at <= now, free)
-        .order_by(t.c.created_at, t.c.id)
-    )
-    ids = connection.execute(for_update(connection, query.limit(limit), skip_locked=True)).scalars().all()
+    due = {"now": now, "from_owners": list(from_owners), "most": limit}
+    ids = connection.execute(_DUE, due).scalars().all()
     if not ids:
         return ()
-    values = {"owner": owner, "lease_expires_at": lease_expires_at, "epoch": t.c.epoch + 1}
-    claimed = connection.execute(update(t).where(t.c.id.in_(ids)).values(**values).returning(t)).all()
+    values = {"owner": owner, "lease_expires_at": lease_expires_at}
+    claimed = connection.execute(_TAKE, {"ids": list(ids), **values}).all()
     return [_record(row) for row in sorted(claimed, key=lambda row: (row.created_at, row.id))]
 
 
 def renew(connection: Connection, owner: str, ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
     """Prolong these leases; gives those that are still the owner's."""
-    statement = (
-        update(t).where(t.c.owner == owner, t.c.id.in_(ids)).values(lease_expires_at=lease_expires_at).returning(t.c.id)
-    )
-    return set(connection.execute(statement).scalars())
+    mine = {"ids": list(ids), "holder": owner}
+    return set(connection.execute(_RENEW, {**mine, "lease_expires_at": lease_expires_at}).scalars())
 
 
 def receipt_of(connection: Connection, delivery_id: str) -> DeliveryReceipt:
     """What stands on the platform."""
-    query = select(p).where(p.c.delivery_id == delivery_id).order_by(p.c.position)
-    return DeliveryReceipt(
-        tuple(Piece(row.slot, PieceState(row.state), row.message_id, row.digest) for row in connection.execute(query))
-    )
+    rows = connection.execute(_PARTS, {"delivery": delivery_id})
+    return DeliveryReceipt(tuple(Piece(row.slot, PieceState(row.state), row.message_id, row.digest) for row in rows))
 
 
 def record(
     connection: Connection, delivery: DeliveryRecord, owner: str, old: DeliveryReceipt, new: DeliveryReceipt
 ) -> None:
     """Store what changed between two receipts. Raises LeaseExpired when the delivery is somebody else's by now."""
-    held = select(t.c.id).where(t.c.id == delivery.id, t.c.epoch == delivery.epoch, t.c.owner == owner)
-    if connection.execute(for_update(connection, held)).first() is None:
+    if connection.execute(_LOCK_HELD, _holding(delivery, owner)).first() is None:
         raise LeaseExpired(f"delivery {delivery.id} is not this process's any more")
     gone = {piece.slot for piece in old.pieces} - {piece.slot for piece in new.pieces}
     if gone:
-        connection.execute(delete(p).where(p.c.delivery_id == delivery.id, p.c.slot.in_(gone)))
+        connection.execute(_REMOVE_PARTS, {"delivery": delivery.id, "slots": list(gone)})
     for position, piece in enumerate(new.pieces):
         if gone or old.piece(piece.slot) != piece:  # those behind one that is gone move up
             values = {
@@ -144,10 +134,7 @@ def record(
 
 def is_behind(connection: Connection, run_id: str) -> bool:
     """Whether the answer of an earlier turn of the same thread is done and does not stand yet."""
-    mine = select(r.c.thread_id, r.c.id).where(r.c.run_id == run_id).subquery()
-    earlier = (r.c.thread_id == mine.c.thread_id) & (r.c.id < mine.c.id) & r.c.ended_at.is_not(None)
-    query = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(t.c.state == DeliveryState.PENDING, earlier)
-    return connection.execute(query.limit(1)).first() is not None
+    return connection.execute(_BEHIND, {"run": run_id}).first() is not None
 
 
 def finish(
@@ -160,12 +147,12 @@ def finish(
     error: str | None = None,
 ) -> bool:
     """Let go of a delivery: done or failed for good. False if it is somebody else's by now, or was reopened meanwhile."""
-    mine = (t.c.id == delivery.id) & (t.c.epoch == delivery.epoch) & (t.c.owner == owner)
+    mine = _holding(delivery, owner)
     free = {"owner": None, "lease_expires_at": None, "updated_at": now}
     ended = {**free, "state": state, "error": error, "body": None}
-    if changed(connection, update(t).where(mine, t.c.available_at == delivery.available_at).values(**ended)):
+    if changed(connection, _END_HELD, {**mine, "was_due": delivery.available_at, **ended}):
         return True
-    connection.execute(update(t).where(mine).values(**free))
+    connection.execute(_CHANGE_HELD, {**mine, **free})
     return False
 
 
@@ -173,16 +160,8 @@ def put_off(
     connection: Connection, delivery: DeliveryRecord, owner: str, *, until: datetime, error: str | None, now: datetime
 ) -> None:
     """Let go of a delivery to take it up again at `until`."""
-    mine = (t.c.id == delivery.id) & (t.c.epoch == delivery.epoch) & (t.c.owner == owner)
-    values = {
-        "owner": None,
-        "lease_expires_at": None,
-        "available_at": until,
-        "attempts": t.c.attempts + 1,
-        "error": error,
-        "updated_at": now,
-    }
-    connection.execute(update(t).where(mine).values(**values))
+    values = {"owner": None, "lease_expires_at": None, "available_at": until, "error": error, "updated_at": now}
+    connection.execute(_PUT_OFF, {**_holding(delivery, owner), **values})
 
 
 def reopen(connection: Connection, run_id: str, *, now: datetime) -> bool:
@@ -191,7 +170,12 @@ def reopen(connection: Connection, run_id: str, *, now: datetime) -> bool:
     Whoever is at it now finishes first, for what is under way could not be recorded any more and would be repeated.
     """
     values = {"state": DeliveryState.PENDING, "available_at": now, "attempts": 0, "updated_at": now}
-    return bool(changed(connection, update(t).where(t.c.run_id == run_id).values(**values)))
+    return bool(changed(connection, _REOPEN, {"run": run_id, **values}))
+
+
+def _holding(delivery: DeliveryRecord, owner: str) -> Mapping[str, Any]:
+    """The values of `_held`."""
+    return {"delivery": delivery.id, "held_epoch": delivery.epoch, "holder": owner}
 
 
 def _record(row: Any) -> DeliveryRecord:
@@ -207,3 +191,35 @@ def _record(row: Any) -> DeliveryRecord:
         attempts=row.attempts,
         available_at=row.available_at,
     )
+
+
+_it = t.c.id == bindparam("delivery")
+_held = _it & (t.c.epoch == bindparam("held_epoch")) & (t.c.owner == bindparam("holder"))
+_any_of = t.c.id.in_(bindparam("ids", expanding=True))
+_pending = t.c.state == DeliveryState.PENDING
+_free = or_(
+    t.c.owner.is_(None),
+    t.c.lease_expires_at <= bindparam("now"),
+    t.c.owner.in_(bindparam("from_owners", expanding=True)),
+)
+_parts_of = p.c.delivery_id == bindparam("delivery")
+_mine = select(r.c.thread_id, r.c.id).where(r.c.run_id == bindparam("run")).subquery()
+_ended_before_mine = (r.c.thread_id == _mine.c.thread_id) & (r.c.id < _mine.c.id) & r.c.ended_at.is_not(None)
+
+_DUE = (
+    select(t.c.id)
+    .where(_pending, t.c.available_at <= bindparam("now"), _free)
+    .order_by(t.c.created_at, t.c.id)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_TAKE = update(t).where(_any_of).values(epoch=t.c.epoch + 1).returning(t)
+_RENEW = update(t).where(_any_of, t.c.owner == bindparam("holder")).returning(t.c.id)
+_PARTS = select(p).where(_parts_of).order_by(p.c.position)
+_REMOVE_PARTS = delete(p).where(_parts_of, p.c.slot.in_(bindparam("slots", expanding=True)))
+_BEHIND = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(_pending, _ended_before_mine).limit(1)
+_LOCK_HELD = select(t.c.id).where(_held).with_for_update()
+_CHANGE_HELD = update(t).where(_held)
+_END_HELD = update(t).where(_held, t.c.available_at == bindparam("was_due"))
+_PUT_OFF = _CHANGE_HELD.values(attempts=t.c.attempts + 1)
+_REOPEN = update(t).where(t.c.run_id == bindparam("run"))

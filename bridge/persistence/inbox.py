@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
 from bridge.persistence.database import changed
 from bridge.persistence.storable import storable
@@ -54,28 +54,25 @@ def insert(connection: Connection, event: InboundEvent, *, now: datetime, availa
         "available_at": available_at,
         "received_at": now,
     }
-    if not insert_or_keep(connection, t, values):
-        return None
-    return int(connection.execute(select(t.c.id).where(_same(event))).scalar_one())
+    row = insert_or_keep(connection, t, values)
+    return int(row.id) if row is not None else None
 
 
 def find(connection: Connection, event_id: int) -> StoredEvent | None:
     """One event by its number."""
-    row = connection.execute(select(t).where(t.c.id == event_id)).one_or_none()
+    row = connection.execute(_FIND, {"event": event_id}).one_or_none()
     return _stored(row) if row else None
 
 
 def open_conversations(connection: Connection) -> Sequence[str]:
     """Conversations with something to decide."""
-    return (
-        connection.execute(select(t.c.conversation).where(t.c.state == EventState.RECEIVED).distinct()).scalars().all()
-    )
+    return connection.execute(_OPEN_CONVERSATIONS).scalars().all()
 
 
 def undecided(connection: Connection, conversation: ConversationKey, *, limit: int = 20) -> Sequence[StoredEvent]:
     """The conversation's next events, oldest first."""
-    query = select(t).where(t.c.conversation == str(conversation), t.c.state == EventState.RECEIVED).order_by(t.c.id)
-    return [_stored(row) for row in connection.execute(query.limit(limit))]
+    rows = connection.execute(_UNDECIDED, {"key": str(conversation), "most": limit})
+    return [_stored(row) for row in rows]
 
 
 def settle(
@@ -89,62 +86,73 @@ def settle(
 ) -> None:
     """Commit what was decided about these events."""
     values = {"state": state, "decided_at": now, "run_id": run_id, "merged_into": merged_into}
-    connection.execute(update(t).where(t.c.id.in_(event_ids)).values(**values))
+    connection.execute(_SETTLE, {"events": list(event_ids), **values})
 
 
 def settle_rest(connection: Connection, event_ids: Collection[int], state: EventState, *, now: datetime) -> None:
     """The same for those of these events about which nothing was decided yet."""
-    open_ones = update(t).where(t.c.id.in_(event_ids), t.c.state == EventState.RECEIVED)
-    connection.execute(open_ones.values(state=state, decided_at=now))
+    connection.execute(_SETTLE_REST, {"events": list(event_ids), "state": state, "decided_at": now})
 
 
 def postpone(connection: Connection, event_id: int, *, until: datetime, error: str, bury: bool) -> None:
     """Count a failed decision; try again at `until`, or bury the event."""
-    values = {"attempts": t.c.attempts + 1, "available_at": until, "error": error}
+    values: dict[str, Any] = {"available_at": until, "error": error}
     if bury:
         values["state"] = EventState.BURIED
-    connection.execute(update(t).where(t.c.id == event_id).values(**values))
+    connection.execute(_POSTPONE, {"event": event_id, **values})
 
 
 def events_of_turn(connection: Connection, trigger_event: int) -> Sequence[StoredEvent]:
     """The event that began a turn and those merged into it, in the order of arrival."""
-    query = select(t).where(or_(t.c.id == trigger_event, t.c.merged_into == trigger_event)).order_by(t.c.id)
-    return [_stored(row) for row in connection.execute(query)]
+    return [_stored(row) for row in connection.execute(_OF_TURN, {"event": trigger_event})]
 
 
 def steering(connection: Connection, run_id: str) -> Sequence[StoredEvent]:
     """Messages that wait to be told to this run."""
-    query = select(t).where(t.c.run_id == run_id, t.c.state == EventState.STEERING).order_by(t.c.id)
-    return [_stored(row) for row in connection.execute(query)]
+    return [_stored(row) for row in connection.execute(_STEERING, {"run": run_id})]
 
 
 def release_steering(connection: Connection, run_id: str, *, told: Collection[int], now: datetime) -> bool:
     """The run has ended: what it was told is done, the rest is decided anew. True if anything is left to decide."""
-    mine = (t.c.run_id == run_id) & (t.c.state == EventState.STEERING)
-    connection.execute(update(t).where(mine, t.c.id.in_(told)).values(state=EventState.DECIDED, decided_at=now))
-    return bool(changed(connection, update(t).where(mine).values(state=EventState.RECEIVED, run_id=None)))
+    if told:
+        done = {"state": EventState.DECIDED, "decided_at": now}
+        connection.execute(_TOLD, {"run": run_id, "events": list(told), **done})
+    return bool(changed(connection, _NOT_TOLD, {"run": run_id, "state": EventState.RECEIVED, "run_id": None}))
 
 
 def buried(connection: Connection) -> Sequence[StoredEvent]:
     """What could not be decided, oldest first."""
-    query = select(t).where(t.c.state == EventState.BURIED).order_by(t.c.id)
-    return [_stored(row) for row in connection.execute(query)]
+    return [_stored(row) for row in connection.execute(_BURIED)]
 
 
 def unbury(connection: Connection, event_id: int, state: EventState, *, now: datetime) -> bool:
     """Try a buried event again (RECEIVED) or let it go (DROPPED); False if it is not buried."""
-    statement = update(t).where(t.c.id == event_id, t.c.state == EventState.BURIED)
-    return bool(changed(connection, statement.values(state=state, attempts=0, available_at=now)))
+    return bool(changed(connection, _UNBURY, {"event": event_id, "state": state, "attempts": 0, "available_at": now}))
 
 
 def count_open(connection: Connection) -> int:
     """How many events wait for a decision."""
-    return connection.execute(select(func.count()).where(t.c.state == EventState.RECEIVED)).scalar_one()
+    return connection.execute(_COUNT_OPEN).scalar_one()
 
 
-def _same(event: InboundEvent) -> Any:
-    key = event.conversation
-    return (t.c.channel == key.channel) & (t.c.account == key.account) & (t.c.dedupe_key == event.dedupe_key)
+_event = t.c.id == bindparam("event")
+_events = t.c.id.in_(bindparam("events", expanding=True))
+_received = t.c.state == EventState.RECEIVED
+_steers = (t.c.run_id == bindparam("run")) & (t.c.state == EventState.STEERING)
+
+_FIND = select(t).where(_event)
+_OPEN_CONVERSATIONS = select(t.c.conversation).where(_received).distinct()
+_UNDECIDED = select(t).where(t.c.conversation == bindparam("key"), _received).order_by(t.c.id).limit(bindparam("most"))
+_SETTLE = update(t).where(_events)
+_SETTLE_REST = update(t).where(_events, _received)
+_POSTPONE = update(t).where(_event).values(attempts=t.c.attempts + 1)
+_OF_TURN = select(t).where(or_(_event, t.c.merged_into == bindparam("event"))).order_by(t.c.id)
+_STEERING = select(t).where(_steers).order_by(t.c.id)
+_TOLD = update(t).where(_steers, _events)
+_NOT_TOLD = update(t).where(_steers)
+_BURIED = select(t).where(t.c.state == EventState.BURIED).order_by(t.c.id)
+_UNBURY = update(t).where(_event, t.c.state == EventState.BURIED)
+_COUNT_OPEN = select(func.count()).where(_received)
 
 
 def _stored(row: Row) -> StoredEvent:  # type: ignore[type-arg]  # rows of Core tables carry no types

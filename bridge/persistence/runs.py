@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, or_, select, update
 
 from bridge.persistence import threads
-from bridge.persistence.database import changed, for_update, locks_rows
+from bridge.persistence.database import changed, locks_rows
 from bridge.persistence.tables import runs as t
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
 
@@ -17,26 +17,25 @@ _OPEN = (RunStatus.PENDING, RunStatus.RUNNING)
 
 def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetime) -> None:
     """Put a run behind those the thread already has."""
-    connection.execute(
-        t.insert().values(
-            run_id=run_id,
-            thread_id=request.thread_id,
-            assistant_id=request.assistant_id,
-            user_id=request.user_id,
-            status=RunStatus.PENDING,
-            multitask_strategy=request.multitask,
-            spec=asdict(request.spec),
-            metadata_json=dict(request.metadata),
-            trigger_event=request.spec.trigger_event,
-            created_at=now,
-            updated_at=now,
-        )
-    )
+    values = {
+        "run_id": run_id,
+        "thread_id": request.thread_id,
+        "assistant_id": request.assistant_id,
+        "user_id": request.user_id,
+        "status": RunStatus.PENDING,
+        "multitask_strategy": request.multitask,
+        "spec": asdict(request.spec),
+        "metadata_json": dict(request.metadata),
+        "trigger_event": request.spec.trigger_event,
+        "created_at": now,
+        "updated_at": now,
+    }
+    connection.execute(_INSERT, values)
 
 
 def find(connection: Connection, run_id: str) -> RunRecord | None:
     """One run."""
-    row = connection.execute(select(t).where(t.c.run_id == run_id)).one_or_none()
+    row = connection.execute(_FIND, {"run": run_id}).one_or_none()
     return _record(row) if row else None
 
 
@@ -44,23 +43,18 @@ def of_thread(
     connection: Connection, thread_id: str, *, limit: int, offset: int = 0, status: RunStatus | None = None
 ) -> Sequence[RunRecord]:
     """The thread's runs, newest first."""
-    query = select(t).where(t.c.thread_id == thread_id).order_by(t.c.id.desc()).limit(limit).offset(offset)
-    if status is not None:
-        query = query.where(t.c.status == status)
-    return [_record(row) for row in connection.execute(query)]
+    query = _OF_THREAD if status is None else _OF_THREAD.where(t.c.status == status)
+    return [_record(row) for row in connection.execute(query, {"thread": thread_id, "most": limit, "skipped": offset})]
 
 
 def open_on(connection: Connection, thread_id: str) -> Sequence[RunRecord]:
     """The thread's active run and those that wait, in the order of their turns."""
-    query = select(t).where(t.c.thread_id == thread_id, t.c.status.in_(_OPEN)).order_by(t.c.id)
-    return [_record(row) for row in connection.execute(query)]
+    return [_record(row) for row in connection.execute(_OPEN_ON, {"thread": thread_id})]
 
 
 def count_ahead(connection: Connection, run_id: str) -> int:
     """How many runs of the same thread must end before this one starts."""
-    mine = select(t.c.thread_id, t.c.id).where(t.c.run_id == run_id).subquery()
-    query = select(func.count()).where(t.c.thread_id == mine.c.thread_id, t.c.id < mine.c.id, t.c.status.in_(_OPEN))
-    return connection.execute(query.select_from(t, mine)).scalar_one()
+    return connection.execute(_COUNT_AHEAD, {"run": run_id}).scalar_one()
 
 
 def claim_next(
@@ -77,10 +71,10 @@ def claim_next(
             return _take(connection, candidate, owner=owner, now=now, lease_expires_at=lease_expires_at)
         with connection.begin_nested() as look:
             # The thread first, as everywhere: who stops a run holds the thread and wants the run.
-            if threads.find(connection, candidate.thread_id, lock=True) is not None:
-                mine = for_update(connection, _CLAIMABLE.where(t.c.run_id == candidate.run_id))
-                if connection.execute(mine, when).first() is not None:
-                    return _take(connection, candidate, owner=owner, now=now, lease_expires_at=lease_expires_at)
+            exists_still = threads.find(connection, candidate.thread_id, lock=True) is not None
+            mine = {**when, "run": candidate.run_id}
+            if exists_still and connection.execute(_STILL_CLAIMABLE, mine).first() is not None:
+                return _take(connection, candidate, owner=owner, now=now, lease_expires_at=lease_expires_at)
             look.rollback()  # somebody was faster: its lock is given back before the next is taken
     return None
 
@@ -92,41 +86,36 @@ def any_claimable(connection: Connection, *, now: datetime, from_owners: Collect
 
 def any_pending(connection: Connection, thread_id: str) -> bool:
     """Whether a run waits on this thread."""
-    query = select(t.c.id).where(t.c.thread_id == thread_id, t.c.status == RunStatus.PENDING).limit(1)
-    return connection.execute(query).first() is not None
+    return connection.execute(_ANY_PENDING, {"thread": thread_id}).first() is not None
 
 
 def _take(
     connection: Connection, candidate: Any, *, owner: str, now: datetime, lease_expires_at: datetime
 ) -> RunRecord:
     values = {
-        "status": RunStatus.RUNNING,
-        "attempt": t.c.attempt + 1,
         "fence": threads.begin_run(connection, candidate.thread_id, now=now),
         "owner": owner,
         "lease_expires_at": lease_expires_at,
         "updated_at": now,
     }
-    statement = update(t).where(t.c.run_id == candidate.run_id).values(**values).returning(t)
-    return _record(connection.execute(statement).one())
+    return _record(connection.execute(_TAKE, {"run": candidate.run_id, **values}).one())
 
 
 def renew(connection: Connection, owner: str, run_ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
     """Prolong these leases; gives those that are still the owner's."""
-    mine = (t.c.owner == owner) & (t.c.status == RunStatus.RUNNING) & t.c.run_id.in_(run_ids)
-    statement = update(t).where(mine).values(lease_expires_at=lease_expires_at).returning(t.c.run_id)
-    return set(connection.execute(statement).scalars())
+    mine = {"runs": list(run_ids), "holder": owner}
+    return set(connection.execute(_RENEW, {**mine, "lease_expires_at": lease_expires_at}).scalars())
 
 
 def cancelled(connection: Connection, run_ids: Collection[str]) -> Mapping[str, CancelAction]:
     """Which of these runs somebody asked to stop, and how."""
-    query = select(t.c.run_id, t.c.cancel_action).where(t.c.run_id.in_(run_ids), t.c.cancel_action.is_not(None))
-    return {row.run_id: CancelAction(row.cancel_action) for row in connection.execute(query)}
+    rows = connection.execute(_CANCELLED, {"runs": list(run_ids)})
+    return {row.run_id: CancelAction(row.cancel_action) for row in rows}
 
 
 def set_input(connection: Connection, run: RunRecord, messages: Mapping[str, Any]) -> None:
     """Keep the input as it was made, so that another attempt need not make it again."""
-    connection.execute(update(t).where(_held(run)).values(spec=asdict(replace(run.spec, input=messages))))
+    connection.execute(_CHANGE_HELD, {**_holding(run), "spec": asdict(replace(run.spec, input=messages))})
 
 
 def still_held(connection: Connection, held: Sequence[RunRecord]) -> set[str]:
@@ -134,10 +123,8 @@ def still_held(connection: Connection, held: Sequence[RunRecord]) -> set[str]:
 
     Takes no locks: for rows that only this attempt can write, where coming a moment too late changes nothing.
     """
-    query = select(t.c.run_id, t.c.attempt, t.c.owner).where(
-        t.c.run_id.in_([run.run_id for run in held]), t.c.status == RunStatus.RUNNING
-    )
-    holders = {(row.run_id, row.attempt, row.owner) for row in connection.execute(query)}
+    rows = connection.execute(_HOLDERS, {"runs": [run.run_id for run in held]})
+    holders = {(row.run_id, row.attempt, row.owner) for row in rows}
     return {run.run_id for run in held if (run.run_id, run.attempt, run.owner) in holders}
 
 
@@ -163,38 +150,33 @@ def finish(connection: Connection, run: RunRecord, status: RunStatus, *, now: da
         "updated_at": now,
         "ended_at": now,
     }
-    return bool(changed(connection, update(t).where(_held(run)).values(**values)))
+    return bool(changed(connection, _CHANGE_HELD, {**_holding(run), **values}))
 
 
 def end_pending(connection: Connection, run_id: str, *, now: datetime) -> bool:
     """Stop a run before it has started; False if it is not pending."""
-    statement = update(t).where(t.c.run_id == run_id, t.c.status == RunStatus.PENDING)
-    return bool(changed(connection, statement.values(status=RunStatus.INTERRUPTED, updated_at=now, ended_at=now)))
+    values = {"status": RunStatus.INTERRUPTED, "updated_at": now, "ended_at": now}
+    return bool(changed(connection, _CHANGE_PENDING, {"run": run_id, **values}))
 
 
 def ask_to_stop(connection: Connection, run_id: str, action: CancelAction, *, now: datetime) -> bool:
     """Leave word for the process that runs it; False if it does not run."""
-    statement = update(t).where(t.c.run_id == run_id, t.c.status == RunStatus.RUNNING)
-    return bool(changed(connection, statement.values(cancel_action=action, updated_at=now)))
+    return bool(changed(connection, _CHANGE_RUNNING, {"run": run_id, "cancel_action": action, "updated_at": now}))
 
 
 def let_go(connection: Connection, run: RunRecord, *, now: datetime) -> None:
     """Give a running run up so that another process, or this one after its restart, goes on with it at once."""
-    connection.execute(update(t).where(_held(run)).values(owner=None, lease_expires_at=now))
+    connection.execute(_CHANGE_HELD, {**_holding(run), "owner": None, "lease_expires_at": now})
 
 
 def remove(connection: Connection, run_id: str) -> None:
     """Delete a run with its stream, questions and delivery (they cascade)."""
-    connection.execute(delete(t).where(t.c.run_id == run_id))
+    connection.execute(_REMOVE, {"run": run_id})
 
 
-def _held(run: RunRecord) -> Any:
-    return (
-        (t.c.run_id == run.run_id)
-        & (t.c.attempt == run.attempt)
-        & (t.c.status == RunStatus.RUNNING)
-        & (t.c.owner == run.owner)
-    )
+def _holding(run: RunRecord) -> Mapping[str, Any]:
+    """The values of `_held`."""
+    return {"run": run.run_id, "held_attempt": run.attempt, "holder": run.owner}
 
 
 def _claimable() -> Select[Any]:
@@ -210,7 +192,32 @@ def _claimable() -> Select[Any]:
     return query.order_by(t.c.id).limit(1)
 
 
-_CLAIMABLE = _claimable()  # asked at every wake-up: built once
+_it = t.c.run_id == bindparam("run")
+_any_of = t.c.run_id.in_(bindparam("runs", expanding=True))
+_of_thread = t.c.thread_id == bindparam("thread")
+_open = t.c.status.in_(_OPEN)
+_running = t.c.status == RunStatus.RUNNING
+_held = _it & _running & (t.c.attempt == bindparam("held_attempt")) & (t.c.owner == bindparam("holder"))
+_mine = select(t.c.thread_id, t.c.id).where(_it).subquery()
+
+_INSERT = t.insert()
+_FIND = select(t).where(_it)
+_OF_THREAD = select(t).where(_of_thread).order_by(t.c.id.desc()).limit(bindparam("most")).offset(bindparam("skipped"))
+_OPEN_ON = select(t).where(_of_thread, _open).order_by(t.c.id)
+_COUNT_AHEAD = (
+    select(func.count()).select_from(t, _mine).where(t.c.thread_id == _mine.c.thread_id, t.c.id < _mine.c.id, _open)
+)
+_CLAIMABLE = _claimable()
+_STILL_CLAIMABLE = _CLAIMABLE.where(_it).with_for_update()
+_ANY_PENDING = select(t.c.id).where(_of_thread, t.c.status == RunStatus.PENDING).limit(1)
+_TAKE = update(t).where(_it).values(status=RunStatus.RUNNING, attempt=t.c.attempt + 1).returning(t)
+_RENEW = update(t).where(_any_of, _running, t.c.owner == bindparam("holder")).returning(t.c.run_id)
+_CANCELLED = select(t.c.run_id, t.c.cancel_action).where(_any_of, t.c.cancel_action.is_not(None))
+_HOLDERS = select(t.c.run_id, t.c.attempt, t.c.owner).where(_any_of, _running)
+_CHANGE_HELD = update(t).where(_held)
+_CHANGE_PENDING = update(t).where(_it, t.c.status == RunStatus.PENDING)
+_CHANGE_RUNNING = update(t).where(_it, _running)
+_REMOVE = delete(t).where(_it)
 
 
 def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core tables carry no types

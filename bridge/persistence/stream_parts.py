@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, or_, select
+from sqlalchemy import Connection, bindparam, delete, or_, select
 
 from bridge.persistence.database import changed
 from bridge.persistence.tables import runs
@@ -24,13 +24,12 @@ def insert(connection: Connection, run_id: str, parts: Sequence[StreamPart]) -> 
         }
         for part in parts
     ]
-    connection.execute(t.insert(), rows)
+    connection.execute(_INSERT, rows)
 
 
 def read(connection: Connection, run_id: str, after: PartId, *, limit: int = 200) -> Sequence[StreamPart]:
     """The parts behind `after`, in order."""
-    later = or_(t.c.attempt > after.attempt, (t.c.attempt == after.attempt) & (t.c.seq > after.seq))
-    query = select(t).where(t.c.run_id == run_id, later).order_by(t.c.attempt, t.c.seq).limit(limit)
+    place = {"run": run_id, "after_attempt": after.attempt, "after_seq": after.seq, "most": limit}
     return [
         StreamPart(
             PartId(row.attempt, row.seq),
@@ -38,11 +37,20 @@ def read(connection: Connection, run_id: str, after: PartId, *, limit: int = 200
             tuple(row.namespace.split("|")) if row.namespace else (),
             row.data,
         )
-        for row in connection.execute(query)
+        for row in connection.execute(_READ, place)
     ]
 
 
 def forget(connection: Connection, *, ended_before: datetime) -> int:
     """Delete the streams of runs that ended before this moment; gives the number of parts."""
-    old = select(runs.c.run_id).where(runs.c.ended_at < ended_before)
-    return changed(connection, delete(t).where(t.c.run_id.in_(old)))
+    return changed(connection, _FORGET, {"moment": ended_before})
+
+
+_later = or_(
+    t.c.attempt > bindparam("after_attempt"),
+    (t.c.attempt == bindparam("after_attempt")) & (t.c.seq > bindparam("after_seq")),
+)
+
+_INSERT = t.insert()
+_READ = select(t).where(t.c.run_id == bindparam("run"), _later).order_by(t.c.attempt, t.c.seq).limit(bindparam("most"))
+_FORGET = delete(t).where(t.c.run_id.in_(select(runs.c.run_id).where(runs.c.ended_at < bindparam("moment"))))

@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
-from bridge.persistence.database import changed, for_update, locks_rows
+from bridge.persistence.database import changed, locks_rows
 from bridge.persistence.tables import threads_meta as t
 from bridge.persistence.upsert import insert_or_keep
 
@@ -55,13 +55,12 @@ def insert(
         "created_at": now,
         "updated_at": now,
     }
-    return insert_or_keep(connection, t, values)
+    return insert_or_keep(connection, t, values) is not None
 
 
 def find(connection: Connection, thread_id: str, *, lock: bool = False) -> ThreadRecord | None:
     """The thread; `lock` keeps other writers of its runs and transcript away until the transaction ends."""
-    query = select(t).where(t.c.thread_id == thread_id)
-    row = connection.execute(for_update(connection, query) if lock else query).one_or_none()
+    row = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"thread": thread_id}).one_or_none()
     if row is None:
         return None
     return ThreadRecord(
@@ -79,7 +78,7 @@ def find(connection: Connection, thread_id: str, *, lock: bool = False) -> Threa
 def lock(connection: Connection, thread_id: str) -> None:
     """Keep other writers of the thread's runs and transcript away until the transaction ends."""
     if locks_rows(connection):
-        connection.execute(for_update(connection, select(t.c.thread_id).where(t.c.thread_id == thread_id)))
+        connection.execute(_LOCK, {"thread": thread_id})
 
 
 def set_status(
@@ -89,16 +88,24 @@ def set_status(
     values: dict[str, Any] = {"status": status, "updated_at": now}
     if title:
         values["display_name"] = title
-    connection.execute(update(t).where(t.c.thread_id == thread_id).values(**values))
+    connection.execute(_CHANGE, {"thread": thread_id, **values})
 
 
 def begin_run(connection: Connection, thread_id: str, *, now: datetime) -> int:
     """The thread is busy from now on; gives a fencing number higher than every one given before for it."""
-    values = {"fence": t.c.fence + 1, "status": ThreadStatus.BUSY, "updated_at": now}
-    statement = update(t).where(t.c.thread_id == thread_id).values(**values).returning(t.c.fence)
-    return int(connection.execute(statement).scalar_one())
+    return int(connection.execute(_BEGIN_RUN, {"thread": thread_id, "updated_at": now}).scalar_one())
 
 
 def remove(connection: Connection, thread_id: str) -> bool:
     """Delete the thread with its runs, stream, transcript and questions (they cascade); False if there is none."""
-    return bool(changed(connection, delete(t).where(t.c.thread_id == thread_id)))
+    return bool(changed(connection, _REMOVE, {"thread": thread_id}))
+
+
+_it = t.c.thread_id == bindparam("thread")
+
+_FIND = select(t).where(_it)
+_FIND_AND_LOCK = _FIND.with_for_update()
+_LOCK = select(t.c.thread_id).where(_it).with_for_update()
+_CHANGE = update(t).where(_it)
+_BEGIN_RUN = _CHANGE.values(fence=t.c.fence + 1, status=ThreadStatus.BUSY).returning(t.c.fence)
+_REMOVE = delete(t).where(_it)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from bridge.persistence.tables import transcript as t
 from channels.contract import Reply, TranscriptEntry, TranscriptFile, reply_from_json, reply_to_json
@@ -43,11 +43,10 @@ def append_person(connection: Connection, thread_id: str, run_id: str, said: Sai
 
 def set_files(connection: Connection, run_id: str, message_id: str, files: Sequence[TranscriptFile]) -> None:
     """The files of one message of the turn have come."""
-    query = select(t.c.thread_id, t.c.seq, t.c.body).where(t.c.run_id == run_id, t.c.kind == EntryKind.PERSON)
-    for row in connection.execute(query).all():
+    for row in connection.execute(_SAID_IN_RUN, {"run": run_id}).all():
         if row.body["message_id"] == message_id:
             body = {**row.body, "files": _files_body(files)}
-            connection.execute(update(t).where(t.c.thread_id == row.thread_id, t.c.seq == row.seq).values(body=body))
+            connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": body})
 
 
 def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Reply, *, now: datetime) -> int:
@@ -57,22 +56,19 @@ def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Rep
 
 def reply_of(connection: Connection, run_id: str) -> Reply | None:
     """The answer of a run, if it has ended."""
-    body = connection.execute(
-        select(t.c.body).where(t.c.run_id == run_id, t.c.kind == EntryKind.REPLY)
-    ).scalar_one_or_none()
+    body = connection.execute(_REPLY_OF_RUN, {"run": run_id}).scalar_one_or_none()
     return reply_from_json(orjson.dumps(body)) if body is not None else None
 
 
 def replace_reply(connection: Connection, reply: Reply) -> None:
     """A question in the answer was settled: the answer shows it from now on."""
-    mine = (t.c.run_id == reply.run_id) & (t.c.kind == EntryKind.REPLY)
-    connection.execute(update(t).where(mine).values(body=orjson.loads(reply_to_json(reply))))
+    connection.execute(_REPLACE_REPLY, {"run": reply.run_id, "body": orjson.loads(reply_to_json(reply))})
 
 
 def entries(connection: Connection, thread_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[TranscriptEntry]:
     """What was said behind `after`, oldest first."""
-    query = select(t).where(t.c.thread_id == thread_id, t.c.seq > after).order_by(t.c.seq).limit(limit)
-    return [_entry(row) for row in connection.execute(query)]
+    rows = connection.execute(_BEHIND, {"thread": thread_id, "at": after, "most": limit})
+    return [_entry(row) for row in rows]
 
 
 def _files_body(files: Sequence[TranscriptFile]) -> list[list[str | int]]:
@@ -80,11 +76,9 @@ def _files_body(files: Sequence[TranscriptFile]) -> list[list[str | int]]:
 
 
 def _append(connection: Connection, thread_id: str, run_id: str, kind: EntryKind, body: Any, now: datetime) -> int:
-    last = connection.execute(select(func.max(t.c.seq)).where(t.c.thread_id == thread_id)).scalar_one()
-    seq = (last or 0) + 1
-    connection.execute(
-        t.insert().values(thread_id=thread_id, seq=seq, run_id=run_id, kind=kind, body=body, created_at=now)
-    )
+    seq = (connection.execute(_LAST, {"thread": thread_id}).scalar_one() or 0) + 1
+    values = {"thread_id": thread_id, "seq": seq, "run_id": run_id, "kind": kind, "body": body, "created_at": now}
+    connection.execute(_APPEND, values)
     return seq
 
 
@@ -100,3 +94,16 @@ def _entry(row: Any) -> TranscriptEntry:
         message_id=row.body["message_id"],
         files=tuple(TranscriptFile(*file) for file in row.body["files"]),
     )
+
+
+_of_thread = t.c.thread_id == bindparam("thread")
+_of_run = t.c.run_id == bindparam("run")
+_reply_of_run = _of_run & (t.c.kind == EntryKind.REPLY)
+
+_LAST = select(func.max(t.c.seq)).where(_of_thread)
+_APPEND = t.insert()
+_SAID_IN_RUN = select(t.c.thread_id, t.c.seq, t.c.body).where(_of_run, t.c.kind == EntryKind.PERSON)
+_REWRITE = update(t).where(_of_thread, t.c.seq == bindparam("at"))
+_REPLY_OF_RUN = select(t.c.body).where(_reply_of_run)
+_REPLACE_REPLY = update(t).where(_reply_of_run)
+_BEHIND = select(t).where(_of_thread, t.c.seq > bindparam("at")).order_by(t.c.seq).limit(bindparam("most"))
