@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
+import shutil
 import unicodedata
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,20 +61,28 @@ class Uploads:
             await asyncio.to_thread(staging.unlink, missing_ok=True)
 
     async def fetch(
-        self, thread_id: str, channel: Channel, files: Sequence[FileRef]
+        self, thread_id: str, channel: Channel, files: Sequence[FileRef], *, event_id: int
     ) -> tuple[list[Upload], list[Refused]]:
-        """Bring the files of a message here. One that cannot come, also when asked for again, says why; the others still do."""
+        """Bring the files of a message here. One that cannot come, also when asked for again, says why; the others still do.
+
+        Until `fetch_done` the files of an event (the message's number in the inbox) come once, however often they are fetched.
+        """
         uploads: list[Upload] = []
         refused = [Refused(file.name, self._too_many()) for file in files[self._config.max_files :]]
-        for file in files[: self._config.max_files]:
+        for number, file in enumerate(files[: self._config.max_files]):
+            came = self._came(thread_id) / f"{event_id}-{number}"
             try:
-                uploads.append(await self._fetch(thread_id, channel, file))
+                uploads.append(await self._fetch(thread_id, channel, file, came))
             except TooLarge as error:
                 refused.append(Refused(file.name, error.user_message or str(error)))
             except ChannelError as error:
                 logger.warning("file %r did not come: %s", file.name, error)
                 refused.append(Refused(file.name, error.user_message or "it could not be fetched"))
         return uploads, refused
+
+    async def fetch_done(self, thread_id: str) -> None:
+        """What the thread's turn has fetched is written down elsewhere."""
+        await asyncio.to_thread(shutil.rmtree, self._came(thread_id), ignore_errors=True)
 
     def saved(self, thread_id: str, ref: FileRef) -> Upload | None:
         """The upload a reference of `save` names, if it is there (its `ref` is the virtual path)."""
@@ -85,17 +94,26 @@ class Uploads:
         except (AgentError, OSError):
             return None
 
-    async def _fetch(self, thread_id: str, channel: Channel, file: FileRef) -> Upload:
+    async def _fetch(self, thread_id: str, channel: Channel, file: FileRef, came: Path) -> Upload:
         if (saved := await asyncio.to_thread(self.saved, thread_id, file)) is not None:
             return saved
+        if not await asyncio.to_thread(came.exists):
+            await self._download(thread_id, channel, file, came)
+        return await asyncio.to_thread(_publish_once, came, self._paths.uploads(thread_id), safe_name(file.name))
+
+    async def _download(self, thread_id: str, channel: Channel, file: FileRef, came: Path) -> None:
         self._check_size(file.size_bytes or 0)
         staging = await self._staging(thread_id)
         try:
             await _download(channel, file, staging)
             self._check_size((await asyncio.to_thread(staging.stat)).st_size)
-            return await asyncio.to_thread(_publish, staging, self._paths.uploads(thread_id), safe_name(file.name))
+            await asyncio.to_thread(came.parent.mkdir, exist_ok=True)
+            await asyncio.to_thread(staging.replace, came)
         finally:
             await asyncio.to_thread(staging.unlink, missing_ok=True)
+
+    def _came(self, thread_id: str) -> Path:
+        return self._paths.staging(thread_id) / "fetched"
 
     async def _staging(self, thread_id: str) -> Path:
         await self._paths.create(thread_id)
@@ -160,6 +178,14 @@ def _publish(staging: Path, folder: Path, name: str) -> Upload:
             number += 1
             continue
         return _described(folder / candidate, candidate)
+
+
+def _publish_once(came: Path, folder: Path, name: str) -> Upload:
+    """The same, unless the file stands there under some name already: both names are of one file."""
+    inode = came.stat().st_ino
+    with os.scandir(folder) as entries:
+        published = next((entry.name for entry in entries if entry.inode() == inode), None)
+    return _described(folder / published, published) if published else _publish(came, folder, name)
 
 
 def _described(real: Path, name: str) -> Upload:

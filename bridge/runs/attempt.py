@@ -23,7 +23,7 @@ from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunStatus, StreamPart
 from bridge.runs.recovery import Recovery
-from bridge.runs.steering import Steering
+from bridge.runs.steering import Steering, as_messages
 from bridge.runs.stream import LiveStream
 from bridge.runs.turn_input import Told, as_said, message_id
 from channels.contract import TranscriptFile
@@ -178,20 +178,29 @@ class Attempt:
             await self._recovery.begin()
             if run.attempt > 1:
                 self._emit("house", {"type": "finished", "messages": []})
-            messages = await self._input(events)
-            command = _command(run.spec.command) if run.spec.command else None
-            return self._agent_request(messages, command)
+            given = await self._input(events)
+            if run.spec.command is not None:
+                return self._agent_request(None, _command(run.spec.command), given)
+            return self._agent_request(given)
         await self._catch_up()
-        return self._agent_request(None, None) if continuation is Continuation.UNFINISHED else None
+        if continuation is not Continuation.UNFINISHED:
+            return None
+        return self._agent_request(None, told=run.spec.input if run.spec.command is not None else None)
 
-    def _agent_request(self, messages: Mapping[str, Any] | None, command: Command[Any] | None) -> RunRequest:
+    def _agent_request(
+        self,
+        messages: Mapping[str, Any] | None,
+        command: Command[Any] | None = None,
+        told: Mapping[str, Any] | None = None,
+    ) -> RunRequest:
+        """A command leaves no room for messages: those that are `told` reach the model before its next call."""
         run, spec = self._run, self._run.spec
         known = {key: value for key, value in spec.context.items() if key in _CONTEXT_KEYS and value is not None}
         context = RunContext(
             thread_id=run.thread_id,
             run_id=run.run_id,
             user_id=run.user_id,
-            steering=Steering(self._house.database, run.run_id),
+            steering=Steering(self._house.database, run.run_id, as_messages(told)),
             extra={key: value for key, value in spec.context.items() if key not in _CONTEXT_KEYS},
             **known,
         )
@@ -229,13 +238,17 @@ class Attempt:
         run = self._run
         if run.spec.input is not None or not events:
             return run.spec.input
-        told = await self._house.turn_input.tell(run.thread_id, events)
+        turn_input, resumes = self._house.turn_input, run.spec.command is not None
+        told = await (turn_input.tell_files if resumes else turn_input.tell)(run.thread_id, events)
+        if told is None:
+            return None
         if told.files:
             await self._house.database.write(lambda connection: self._remember(connection, told))
+            await turn_input.written_down(run.thread_id)
         return {"messages": told.messages}
 
     def _remember(self, connection: Connection, told: Told) -> None:
-        """The files are here: another attempt must not fetch them again, and the transcript can name them."""
+        """The files are here: another attempt finds what was told of them, and the transcript can name them."""
         runs.set_input(connection, self._run, {"messages": told.messages})
         for sent_as, uploads in told.files.items():
             files = [TranscriptFile(upload.path, upload.name, upload.size_bytes) for upload in uploads]

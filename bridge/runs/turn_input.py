@@ -14,6 +14,9 @@ from channels.contract import Channel, ChatKind, ChoiceSelected, InboundEvent, M
 logger = logging.getLogger(__name__)
 
 _FETCH_SECONDS = 300.0
+_WITH_ANSWER = "[These files came with my answer.]"
+
+_Files = Mapping[str, Sequence[Upload]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Told:
     """What the agent is told, and which files came with which of the person's messages."""
 
     messages: list[dict[str, Any]]
-    files: Mapping[str, Sequence[Upload]]
+    files: _Files
 
 
 class TurnInput:
@@ -33,24 +36,45 @@ class TurnInput:
 
     async def tell(self, thread_id: str, events: Sequence[StoredEvent]) -> Told:
         """One human message for all events of the turn; its id is the first event's, so that a repeat replaces it."""
-        received = [stored.event for stored in events if isinstance(stored.event, MessageReceived)]
-        files: dict[str, Sequence[Upload]] = {}
-        texts = [said(event) for event in received if event.text]
-        for event in received:
-            if event.files:
-                files[event.message_id], refused = await self._fetch(thread_id, event)
-                texts += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
-        uploads = [upload for came in files.values() for upload in came]
-        return Told([human_message(events[0].id, "\n\n".join(texts), uploads)], files)
+        texts = [
+            said(stored.event) for stored in events if isinstance(stored.event, MessageReceived) and stored.event.text
+        ]
+        files, refusals = await self._files(thread_id, events)
+        return _told(events[0].id, [*texts, *refusals], files)
 
-    async def _fetch(self, thread_id: str, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
+    async def tell_files(self, thread_id: str, events: Sequence[StoredEvent]) -> Told | None:
+        """A message about the files alone, where the text goes elsewhere (an answer to the graph's own interrupt()); None without files."""
+        files, refusals = await self._files(thread_id, events)
+        return _told(events[0].id, [_WITH_ANSWER, *refusals], files) if files else None
+
+    async def written_down(self, thread_id: str) -> None:
+        """The turn's input is stored: its files will not be asked for again."""
+        await self._uploads.fetch_done(thread_id)
+
+    async def _files(self, thread_id: str, events: Sequence[StoredEvent]) -> tuple[_Files, Sequence[str]]:
+        """(what came, by message; a sentence for each file that did not)."""
+        files: dict[str, Sequence[Upload]] = {}
+        refusals: list[str] = []
+        for stored in events:
+            event = stored.event
+            if isinstance(event, MessageReceived) and event.files:
+                files[event.message_id], refused = await self._fetch(thread_id, stored.id, event)
+                refusals += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
+        return files, refusals
+
+    async def _fetch(self, thread_id: str, event_id: int, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
         channel = self._channels[event.conversation.channel]
         try:
             async with asyncio.timeout(_FETCH_SECONDS):
-                return await self._uploads.fetch(thread_id, channel, event.files)
+                return await self._uploads.fetch(thread_id, channel, event.files, event_id=event_id)
         except TimeoutError:
             logger.warning("the files of a message did not come in time")
         return [], [Refused(file.name, "the platform did not deliver it") for file in event.files]
+
+
+def _told(event_id: int, texts: Sequence[str], files: _Files) -> Told:
+    uploads = [upload for came in files.values() for upload in came]
+    return Told([human_message(event_id, "\n\n".join(texts), uploads)], files)
 
 
 def human_message(event_id: int, text: str, uploads: Sequence[Upload] = ()) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.paths import ThreadPaths
 from bridge.errors import InvalidRequest, TooLarge
+from bridge.files import uploads as uploads_module
 from bridge.files.config import UploadsConfig
 from bridge.files.uploads import Refused, Upload, Uploads, safe_name
 from channels.contract import ChannelUnavailable, FileRef, FileUnavailable
@@ -109,25 +110,26 @@ async def test_files_of_a_message_are_fetched_and_each_failure_says_why(uploads:
         a=b"A", big=b"x" * 101, gone=FileUnavailable("404", user_message="it has expired"), odd=FileUnavailable("500")
     )
     refs = [FileRef(ref, f"{ref}.txt") for ref in ("a", "gone", "odd")]
-    came, refused = await uploads.fetch("t", platform, refs)
+    came, refused = await uploads.fetch("t", platform, refs, event_id=1)
     assert [upload.name for upload in came] == ["a.txt"]
     assert refused == [Refused("gone.txt", "it has expired"), Refused("odd.txt", "it could not be fetched")]
-    came, refused = await uploads.fetch("t", platform, [FileRef("big", "big.txt")])
+    came, refused = await uploads.fetch("t", platform, [FileRef("big", "big.txt")], event_id=2)
     assert came == []
     assert "larger than" in refused[0].reason
+    await uploads.fetch_done("t")
     assert left(paths) == {"uploads/a.txt": b"A"}
 
 
 async def test_a_file_known_to_be_too_large_is_not_even_fetched(uploads: Uploads) -> None:
     platform = Platform()
-    _, refused = await uploads.fetch("t", platform, [FileRef("big", "big.txt", size_bytes=101)])
+    _, refused = await uploads.fetch("t", platform, [FileRef("big", "big.txt", size_bytes=101)], event_id=1)
     assert [file.name for file in refused] == ["big.txt"]
     assert platform.asked == []
 
 
 async def test_more_files_than_may_come_are_named(uploads: Uploads) -> None:
     refs = [FileRef(name, name) for name in "abcde"]
-    came, refused = await uploads.fetch("t", Platform(**dict.fromkeys("abcde", b"x")), refs)
+    came, refused = await uploads.fetch("t", Platform(**dict.fromkeys("abcde", b"x")), refs, event_id=1)
     assert [upload.name for upload in came] == ["a", "b", "c"]
     assert [file.name for file in refused] == ["d", "e"]
 
@@ -137,17 +139,51 @@ async def test_a_platform_that_is_down_is_asked_again_for_that_file_only(
 ) -> None:
     """Symptom: after a hiccup the files that had come already were there twice."""
     platform = Platform(a=b"A", b=[ChannelUnavailable("down"), b"B"], c=ChannelUnavailable("down"))
-    came, refused = await uploads.fetch("t", platform, [FileRef(ref, f"{ref}.txt") for ref in "abc"])
+    came, refused = await uploads.fetch("t", platform, [FileRef(ref, f"{ref}.txt") for ref in "abc"], event_id=1)
     assert [upload.name for upload in came] == ["a.txt", "b.txt"]
     assert [file.name for file in refused] == ["c.txt"]
     assert platform.asked == ["a", "b", "b", *["c"] * 4]
+    await uploads.fetch_done("t")
     assert left(paths) == {"uploads/a.txt": b"A", "uploads/b.txt": b"B"}
+
+
+async def test_the_files_of_an_event_come_once_however_often_they_are_fetched(
+    uploads: Uploads, paths: ThreadPaths
+) -> None:
+    """Symptom: after a crash in the wrong moment `a_1.txt` stood beside `a.txt`."""
+    platform = Platform(a=b"A", b=b"B")
+    refs = [FileRef("a", "same.txt"), FileRef("b", "same.txt")]
+    first, _ = await uploads.fetch("t", platform, refs, event_id=1)
+    again, _ = await uploads.fetch("t", platform, refs, event_id=1)
+    other, _ = await uploads.fetch("t", platform, refs[:1], event_id=2)
+    assert [upload.name for upload in first] == ["same.txt", "same_1.txt"]
+    assert again == first
+    assert [upload.name for upload in other] == ["same_2.txt"]
+    assert platform.asked == ["a", "b", "a"]
+    await uploads.fetch_done("t")
+    assert left(paths) == {"uploads/same.txt": b"A", "uploads/same_1.txt": b"B", "uploads/same_2.txt": b"A"}
+
+
+async def test_a_file_that_came_and_was_not_given_its_name_gets_it(
+    uploads: Uploads, paths: ThreadPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = Platform(a=b"A")
+    monkeypatch.setattr(uploads_module, "_publish", _dies)
+    with pytest.raises(ConnectionError):
+        await uploads.fetch("t", platform, [FileRef("a", "a.txt")], event_id=1)
+    monkeypatch.undo()
+    (came,), _ = await uploads.fetch("t", platform, [FileRef("a", "a.txt")], event_id=1)
+    assert (came.name, platform.asked) == ("a.txt", ["a"])
+
+
+def _dies(*_: object) -> None:
+    raise ConnectionError("the process died")
 
 
 async def test_a_file_that_is_here_already_is_not_fetched_again(uploads: Uploads) -> None:
     saved = await uploads.save("t", "a.txt", pieces(b"here"))
     platform = Platform()
-    came, refused = await uploads.fetch("t", platform, [FileRef(saved.path, "a.txt")])
+    came, refused = await uploads.fetch("t", platform, [FileRef(saved.path, "a.txt")], event_id=1)
     assert (came, refused, platform.asked) == ([saved], [], [])
 
 
@@ -163,7 +199,7 @@ async def test_a_reference_out_of_the_thread_is_refused_like_any_other_file(
     (tmp_path / "secret").write_text("secret")
     (paths.uploads("t") / "link").symlink_to(tmp_path / "secret")
     platform = Platform(**{ref: FileUnavailable("no such file")})
-    came, refused = await uploads.fetch("t", platform, [FileRef(ref, "a.txt")])
+    came, refused = await uploads.fetch("t", platform, [FileRef(ref, "a.txt")], event_id=1)
     assert came == []
     assert [file.name for file in refused] == ["a.txt"]
 

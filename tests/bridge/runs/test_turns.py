@@ -6,13 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langgraph.types import Interrupt
+import pytest
+from langchain_core.tools import tool
+from langgraph.types import Interrupt, interrupt
 
+from agent import factory
 from bridge.clock import utc_now
 from bridge.dispatch.dispatcher import Dispatcher, Rules
+from bridge.errors import LeaseExpired
 from bridge.files.artifacts import Artifacts
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, conversations, inbox, transcript
+from bridge.persistence import clarifications, conversations, inbox, runs, transcript
 from bridge.persistence.clarifications import AskedBy
 from bridge.persistence.inbox import EventState
 from bridge.runs.config import RunsConfig
@@ -136,6 +140,66 @@ async def test_another_attempt_does_not_fetch_the_files_again(play: Play) -> Non
     ended = await house.ended(await last_run(house))
     assert (ended.attempt, channel.asked) == (2, ["content"])
     assert len(await human(house)) == 1
+
+
+async def test_a_crash_before_the_input_is_stored_leaves_no_file_twice(
+    play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Symptom: `a_1.txt` stood beside `a.txt`, and the agent was told of both."""
+    channel, store_input = Files(), runs.set_input
+
+    def dies(*_: Any) -> None:
+        monkeypatch.setattr(runs, "set_input", store_input)
+        raise LeaseExpired("the process died before the input was stored")
+
+    monkeypatch.setattr(runs, "set_input", dies)
+    house, script = await play(Says("Seen"), channels={"demo": channel})
+    await decide(house, message("look", files=(FileRef("content", "a.txt"),)))
+    run = await last_run(house)
+    await answer(house, run)
+    assert (await house.ended(run)).attempt == 2
+    assert channel.asked == ["content"]
+    folder = tmp_path / "threads" / run.thread_id
+    assert [path.name for path in (folder / "uploads").iterdir()] == ["a.txt"]
+    assert list((folder / ".staging").iterdir()) == []
+    assert "uploads/a.txt" in script.asked[0][-1].text
+
+
+@tool
+async def confirm() -> str:
+    """Ask the person."""
+    return f"They said: {interrupt({'question': 'Really?'})}"
+
+
+async def test_files_that_come_with_the_answer_to_an_interrupt_reach_the_agent(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Symptom: the answer resumed the run, and what was attached to it was never heard of again."""
+    build = factory.build_toolbox
+    monkeypatch.setattr(factory, "build_toolbox", lambda *args: [*build(*args), confirm])
+    channel = Files()
+    house, script = await play(
+        Says("Hm.", tool="confirm"), Says("Half", gate=asyncio.Event()), Says("Done"), channels={"demo": channel}
+    )
+    await decide(house, message("delete it"))
+    await answer(house, await last_run(house))
+    refs = (FileRef("content", "a.txt"), FileRef("gone", "b.txt"))
+    await decide(house, message("yes, and this", files=refs, message_id="m-files"))
+    resumed = await last_run(house)
+    await script.was_asked(2)
+    await house.queue.stop()
+    await house.queue.start()
+    await answer(house, resumed)
+
+    for asked in script.asked[1:3]:
+        assert [told.text for told in asked if told.type == "tool"] == ["They said: yes, and this"]
+        assert "/mnt/user-data/uploads/a.txt" in asked[-1].text
+        assert "'b.txt' did not come: it has expired" in asked[-1].text
+    assert channel.asked == ["content", "gone"]
+    assert len(await human(house)) == 2
+    entries = await house.database.read(lambda c: transcript.entries(c, resumed.thread_id))
+    (said,) = [entry for entry in entries if entry.message_id == "m-files"]
+    assert (said.text, [file.name for file in said.files]) == ("yes, and this", ["a.txt"])
 
 
 async def test_a_question_is_stored_shown_and_answered_by_the_next_turn(play: Play) -> None:
