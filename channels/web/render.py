@@ -1,7 +1,8 @@
 """Reply and transcript → the JSON the page draws from."""
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from channels.contract import (
     Option,
     Reply,
     ReplyPart,
+    ReplyPhase,
     Text,
     Todos,
     ToolActivity,
@@ -28,6 +30,8 @@ Json = dict[str, Any]
 _TITLE_WORDS = 6  # as many as the agent takes, so that the name stays when the first turn has ended
 _TITLE_LENGTH = 60
 _ELLIPSIS = "…"
+# A head that has no row below it yet would be shown as bare pipes until the line of dashes comes.
+_HEAD_OF_A_TABLE = re.compile(r"(?:\A|\n\n)\|[^\n]*(?:\n[|: -]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +149,15 @@ def _reply(reply_id: str, reply: Reply, conversation: ConversationKey) -> Json:
         "run_id": reply.run_id,
         "phase": reply.phase,
         "can_stop": reply.can_stop,
-        "parts": [_part(part, conversation) for part in reply.parts],
+        "parts": [_part(part, conversation) for part in _presentable(reply)],
     }
+
+
+def _presentable(reply: Reply) -> Sequence[ReplyPart]:
+    """While it is being written, without what only makes sense with the words that follow."""
+    if reply.phase is ReplyPhase.FINAL or not reply.parts or not isinstance(last := reply.parts[-1], Text):
+        return reply.parts
+    return *reply.parts[:-1], replace(last, markdown=_HEAD_OF_A_TABLE.sub("", last.markdown))
 
 
 def _part(part: ReplyPart, conversation: ConversationKey) -> Json:

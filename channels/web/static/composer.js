@@ -150,7 +150,7 @@ export class Composer {
   complain(draft) {
     draft.isQueued = false;
     announce(`Not sent. ${problem(draft)}`);
-    for (const { node } of draft.attachments.failed) node.scrollIntoView({ block: "nearest" });
+    for (const { node } of draft.attachments.failed) nudge(node);
   }
 
   send(draft) {
@@ -165,6 +165,7 @@ export class Composer {
     else if (draft.isQueued && draft.state === "failed") this.complain(draft);
     else if (draft.isQueued && !draft.attachments.isUploading) this.send(draft);
     this.refresh();
+    if (isByPerson) this.focus(); // the button that was pressed may be gone
     this.actions.filesChanged();
   }
 
@@ -195,6 +196,11 @@ export class Composer {
     list.append(...nodes.slice(list.children.length));
     list.hidden = nodes.length === 0;
   }
+}
+
+function nudge(node) {
+  node.scrollIntoView({ block: "nearest" });
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) node.animate({ translate: ["0", "4px", "-4px", "0"] }, 240);
 }
 
 /** What holds the message up, and what can be done. */

@@ -23,7 +23,7 @@ class App {
     this.scrolling = new Scrolling(byId("scroller"), byId("jump"));
     this.timeline = new Timeline(byId("timeline"), {
       press: (answer) => this.press(answer),
-      retry: (clientId) => this.outbox.retry(clientId),
+      retry: (clientId) => this.retry(clientId),
       discard: (clientId) => this.discard(clientId),
     });
     this.outbox = new Outbox((message) => this.onMessageChanged(message));
@@ -34,6 +34,7 @@ class App {
     });
     this.sidebar = new Sidebar(sidebarParts(), { open: (id) => this.open(id), startNew: () => this.startNew() });
     byId("stop").addEventListener("click", () => this.stop());
+    byId("leave-gone").addEventListener("click", () => this.startNew());
     window.addEventListener("hashchange", () => this.openFromAddress());
     window.addEventListener("focus", () => this.refreshList());
     setInterval(() => document.hidden || this.refreshList(), LIST_REFRESH_MILLISECONDS);
@@ -203,11 +204,17 @@ class App {
     this.composer.focus();
   }
 
+  retry(clientId) {
+    this.outbox.retry(clientId);
+    this.composer.focus();
+  }
+
   discard(clientId) {
     this.outbox.discard(clientId);
     this.timeline.remove(clientId);
     if (!this.isCreated && this.outbox.of(this.current).length === 0) this.sidebar.expect(this.current, null);
     this.redraw();
+    this.composer.focus();
   }
 
   async stop() {
@@ -215,6 +222,7 @@ class App {
     if (!run) return;
     this.stopping = run;
     this.redraw();
+    this.composer.focus(); // the button goes away
     try {
       await postStop(this.current, { client_id: newId(), run_id: run });
     } catch (error) {
@@ -260,11 +268,11 @@ class App {
   redraw() {
     const isGone = !byId("gone").hidden;
     const stoppable = this.timeline.running.find((reply) => reply.can_stop);
-    const title = this.sidebar.titleOf(this.current);
+    const title = isGone ? "" : this.sidebar.titleOf(this.current);
     this.sidebar.warn([...this.outbox.failed, ...this.composer.heldUp]);
     byId("welcome").hidden = !this.timeline.isEmpty || this.isLoading || isGone;
     byId("conversation-title").textContent = title;
-    document.title = this.current && title !== UNTITLED ? `${title} · Threadbridge` : "Threadbridge";
+    document.title = this.current && title && title !== UNTITLED ? `${title} · Threadbridge` : "Threadbridge";
     byId("composer").hidden = isGone;
     byId("waiting").hidden = !(this.isServerBusy && this.timeline.endsWithSentMessage);
     byId("stop").hidden = !stoppable;

@@ -3,6 +3,8 @@
 import { h, icon, size } from "./elements.js";
 import { ReplyView, fileCard } from "./reply.js";
 
+const LONG_CHARACTERS = 1_800;
+const LONG_LINES = 20;
 const STATE_WORDS = { sending: "Sending…", waiting: "Waiting for the connection…", failed: "Not sent." };
 
 export class Timeline {
@@ -112,6 +114,7 @@ export class Timeline {
 class MessageView {
   constructor(actions) {
     this.actions = actions;
+    this.isUnfolded = false;
     this.node = h("li", { class: "message" });
   }
 
@@ -121,10 +124,28 @@ class MessageView {
       ...[
         h("span", { class: "visually-hidden" }, "You wrote"),
         message.files.length ? h("div", { class: "message-files" }, ...message.files.map(sentFile)) : null,
-        message.text ? h("div", { class: "bubble" }, message.text) : null,
+        ...(message.text ? this.words(message.text) : []),
         this.fate(message),
       ].filter(Boolean),
     );
+  }
+
+  /** A long paste is folded: it must not push the answer off the screen. */
+  words(text) {
+    const bubble = h("div", { class: "bubble" }, text);
+    if (text.length < LONG_CHARACTERS && text.split("\n").length < LONG_LINES) return [bubble];
+    const fold = h("button", { type: "button", class: "link fold" });
+    const show = () => {
+      bubble.classList.toggle("is-folded", !this.isUnfolded);
+      fold.textContent = this.isUnfolded ? "Show less" : "Show all";
+      fold.setAttribute("aria-expanded", this.isUnfolded);
+    };
+    fold.addEventListener("click", () => {
+      this.isUnfolded = !this.isUnfolded;
+      show();
+    });
+    show();
+    return [bubble, fold];
   }
 
   fate(message) {

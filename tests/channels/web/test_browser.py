@@ -208,6 +208,7 @@ async def test_stop_ends_the_answer_it_was_drawn_for(house: MemoryHouse, open_pa
     await page.get_by_role("button", name="Stop").click()
     await expect(page.locator(".notice[data-notice=stopped]")).to_have_text("Stopped.")
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    await expect(page.get_by_label("Message", exact=True)).to_be_focused()
     assert sum(isinstance(event, StopRequested) for event in house.events) == 1
 
 
@@ -368,7 +369,7 @@ async def test_a_foreign_address_says_that_nothing_is_there(
     page = await open_page()
     await page.goto(str(server.make_url("/")) + "#" + "f" * 32)
     await expect(page.get_by_role("heading", name="This conversation is not here")).to_be_visible()
-    await page.get_by_role("button", name="New conversation").click()
+    await page.get_by_role("button", name="Start a new conversation").click()
     await expect(page.get_by_role("heading", name="What shall we work on?")).to_be_visible()
     assert all("404" in complaint for complaint in complaints)
     complaints.clear()
@@ -450,3 +451,39 @@ async def test_hostile_text_of_the_agent_does_nothing(house: MemoryHouse, open_p
     assert await page.title() != "owned"
     assert not any("leak.png" in url for url in asked)
     assert await page.locator(".reply :is(img, script), .reply a[href^=javascript]").count() == 0
+
+
+async def test_a_long_paste_is_folded_and_opens(house: MemoryHouse, open_page: OpenPage) -> None:
+    async def agent(turn: Turn) -> None:
+        await turn.finish(Text("m", "read"))
+
+    house.agent = agent
+    page = await open_page()
+    await say(page, "\n".join(f"line {number}" for number in range(200)))
+    await expect(page.locator(".prose")).to_have_text("read")
+    bubble = page.locator(".bubble")
+    height = "node => node.getBoundingClientRect().height"
+    assert await bubble.evaluate(height) < 300
+    await page.get_by_role("button", name="Show all").press("Enter")
+    assert await bubble.evaluate(height) > 3_000
+    await page.get_by_role("button", name="Show less").press("Enter")
+    assert await bubble.evaluate(height) < 300
+
+
+async def test_who_is_signed_out_is_told_so_and_what_to_do(
+    house: MemoryHouse, open_page: OpenPage, complaints: list[str]
+) -> None:
+    page = await open_page()
+    await page.context.clear_cookies()
+    await say(page, "hello")
+    await expect(page.locator(".fate")).to_contain_text("You are not signed in any more. Reload the page.")
+    await page.evaluate("window.dispatchEvent(new Event('focus'))")
+    await expect(page.locator("#connection")).to_contain_text("You are not signed in any more.")
+    await page.locator("#connection").get_by_role("button", name="Reload").click()
+    await expect(page.locator("#connection")).to_be_hidden()
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.locator(".fate")).to_have_count(0)
+    assert len(house.events) == 1
+    assert complaints != []
+    assert all("401" in complaint for complaint in complaints), complaints
+    complaints.clear()

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime
 
+import pytest
+
 from channels.contract import (
     ActivityState,
     Artifact,
@@ -117,3 +119,14 @@ def test_a_past_message_shows_its_files() -> None:
     item = timeline([TranscriptEntry(1, "r", NOW, "look", message_id="m", files=(file,))], [], KEY)[0]
     assert item["files"][0]["name"] == "a.csv"
     assert "uploads%2Fa.csv" in item["files"][0]["url"]
+
+
+@pytest.mark.parametrize("half", ["| a | b", "| a | b |", "| a | b |\n", "| a | b |\n|--", "| a | b |\n|---|---|"])
+def test_the_head_of_a_table_is_held_back_until_its_first_row_comes(half: str) -> None:
+    def html(text: str, phase: ReplyPhase = ReplyPhase.WORKING) -> str:
+        return str(snapshot(live("r1", text, phase=phase), KEY)["parts"][0]["html"])
+
+    assert html(f"Look:\n\n{half}") == "<p>Look:</p>\n"
+    assert "<td>1</td>" in html("Look:\n\n| a | b |\n|---|---|\n| 1 | 2")
+    assert "a" in html(half, FINAL)
+    assert html("either a | b") == "<p>either a | b</p>\n"
