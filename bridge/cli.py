@@ -124,7 +124,7 @@ def inbox_list(context: typer.Context, config: ConfigPath = None) -> None:
 
     events = asyncio.run(buried_events(_load(context, config)))
     for event in events:
-        said = f"{event.event.occurred_at:%Y-%m-%d %H:%M} {event.event.conversation} {event.event.kind}"
+        said = f"{event.received_at:%Y-%m-%d %H:%M} {event.conversation} {event.kind}"
         typer.echo(f"{event.id}  {said}  {event.error or ''}")
     if not events:
         typer.echo("nothing is buried")

@@ -13,6 +13,7 @@ BridgeError
 ├── InvalidRequest           the request contradicts itself or names what does not exist
 ├── TooLarge                 an upload beyond the limits
 ├── TooManyWaiting           the conversation's queue is full
+├── UnreadableEvent          a row of the inbox was written by another version, or is damaged
 ├── LeaseExpired             this process may no longer act for the run or delivery
 └── ShuttingDown             retryable: the process is about to stop
 """
@@ -104,6 +105,17 @@ class TooManyWaiting(BridgeError):
     """As many messages wait in this conversation as may."""
 
     code = "too_many_waiting"
+
+
+class UnreadableEvent(BridgeError):
+    """A row of the inbox that this version cannot read: another one wrote it, or it is damaged."""
+
+    code = "unreadable_event"
+
+    def __init__(self, event_id: int, kind: str, reason: str) -> None:
+        super().__init__(f"event {event_id} ({kind}) cannot be read by this version: {reason}")
+        self.event_id = event_id
+        self.kind = kind
 
 
 class LeaseExpired(BridgeError):

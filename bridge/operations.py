@@ -13,7 +13,7 @@ from bridge.config import Config
 from bridge.errors import DatabaseUnreachable, NotFound
 from bridge.persistence import inbox
 from bridge.persistence.database import Database, open_database
-from bridge.persistence.inbox import EventState, StoredEvent
+from bridge.persistence.inbox import BuriedEvent, EventState
 from bridge.persistence.schema import alembic_config, schema_revision
 
 
@@ -51,7 +51,7 @@ async def database_status(config: Config) -> DatabaseStatus:
         return DatabaseStatus(place, revision, known, waiting, len(buried))
 
 
-async def buried_events(config: Config) -> Sequence[StoredEvent]:
+async def buried_events(config: Config) -> Sequence[BuriedEvent]:
     """Events that could not be decided, oldest first."""
     if _is_not_made_yet(config):
         return ()

@@ -78,8 +78,8 @@ def settle(
     if settled is None:
         return False
     reply = transcript.reply_of(connection, record.run_id)
-    if reply is not None:
-        transcript.replace_reply(connection, settle_in_reply(reply, settled))
+    if reply is not None and (shown := settle_in_reply(reply, settled)) is not reply:
+        transcript.replace_reply(connection, shown)
         effects.deliveries_stored |= deliveries.reopen(connection, record.run_id, now=now)
     return True
 

@@ -23,6 +23,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_request": HTTPStatus.UNPROCESSABLE_ENTITY,
     "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "too_many_waiting": HTTPStatus.TOO_MANY_REQUESTS,
+    "unreadable_event": HTTPStatus.INTERNAL_SERVER_ERROR,
     "lease_expired": HTTPStatus.SERVICE_UNAVAILABLE,
     "shutting_down": HTTPStatus.SERVICE_UNAVAILABLE,
     "database_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from bridge.clock import Clock
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher, NotYet
-from bridge.errors import BridgeError
-from bridge.persistence import deliveries, inbox
+from bridge.errors import BridgeError, UnreadableEvent
+from bridge.persistence import conversations, deliveries, inbox
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import NewDelivery
 from bridge.runs.queue import RunQueue
@@ -19,6 +19,7 @@ from bridge.signals import Signals, Watch
 from channels.contract import (
     Channel,
     ChannelError,
+    ChatKind,
     ChoiceSelected,
     ConversationKey,
     MessageReceived,
@@ -38,6 +39,7 @@ _LANES = 64
 _ATTEMPTS = 5
 _PRESS_SECONDS = 10.0
 _LINGER_SECONDS = 0.05
+_MESSAGE = "message_received"
 
 
 class InboxWorker:
@@ -82,10 +84,20 @@ class InboxWorker:
             while True:
                 try:
                     for conversation in await self._database.read(inbox.open_conversations):
-                        self._open_lane(conversation)
+                        await self._take_up(conversation)
                 except Exception:  # the database may be away for a while; the events are safe in it
                     logger.exception("the inbox could not be read")
                 await watch.wait(_LOOK_SECONDS)
+
+    async def _take_up(self, conversation: str) -> None:
+        try:
+            ConversationKey.parse(conversation)
+        except ValueError as error:
+            said = str(error)
+            logger.error("messages of a conversation that cannot be read are buried: %s", said)
+            await self._database.write(lambda connection: inbox.bury_conversation(connection, conversation, error=said))
+        else:
+            self._open_lane(conversation)
 
     def _open_lane(self, conversation: str) -> None:
         if conversation in self._lanes:
@@ -118,8 +130,26 @@ class InboxWorker:
     async def _decide(self, key: ConversationKey) -> Effects | NotYet | None:
         try:
             return await self._dispatcher.decide_next(key)
+        except UnreadableEvent as error:
+            return await self._bury_unreadable(key, error)
         except Exception as error:  # noqa: BLE001 — the edge of a decision: nothing was committed; it is tried again, then buried
             return await self._postpone(key, error)
+
+    async def _bury_unreadable(self, key: ConversationKey, unreadable: UnreadableEvent) -> NotYet:
+        """It would be as unreadable at the next try, and those behind it can be decided."""
+        logger.error("%s; it is buried: `threadbridge inbox list`", unreadable)
+        now = self._clock()
+
+        def bury(connection: Connection) -> None:
+            inbox.bury_unreadable(connection, unreadable.event_id, error=str(unreadable))
+            conversation = conversations.find(connection, key)
+            if conversation is not None and unreadable.kind == _MESSAGE:
+                word = _regret(unreadable.event_id, key, conversation.chat_kind)
+                deliveries.insert(connection, word, now=now)
+
+        await self._database.write(bury)
+        self._signals.notify("deliveries")
+        return NotYet(now)
 
     async def _postpone(self, key: ConversationKey, error: Exception) -> NotYet | None:
         events = await self._database.read(lambda connection: inbox.undecided(connection, key, limit=1))
@@ -135,7 +165,9 @@ class InboxWorker:
         def put_off(connection: Connection) -> None:
             inbox.postpone(connection, event.id, until=until, error=repr(error)[:500], bury=bury)
             if bury and isinstance(event.event, MessageReceived):
-                deliveries.insert(connection, _regret(event.id, event.event), now=now)
+                message = event.event
+                word = _regret(event.id, message.conversation, message.chat_kind, reply_to=message.message_id)
+                deliveries.insert(connection, word, now=now)
 
         await self._database.write(put_off)
         if bury:
@@ -164,13 +196,15 @@ class InboxWorker:
                 logger.info("a press was not answered: %s", error)
 
 
-def _regret(event_id: int, event: MessageReceived) -> NewDelivery:
+def _regret(
+    event_id: int, conversation: ConversationKey, chat_kind: ChatKind, *, reply_to: str | None = None
+) -> NewDelivery:
     """The word to a person whose message cannot be dealt with; why stands in the log and in the inbox."""
     notice = Notice(NoticeKind.ERROR, f"This message could not be taken (reference {event_id}). Please try again.")
     return NewDelivery(
         id=f"buried-{event_id}",
-        conversation=event.conversation,
-        chat_kind=event.chat_kind,
-        reply_to=event.message_id,
+        conversation=conversation,
+        chat_kind=chat_kind,
+        reply_to=reply_to,
         body=Reply((notice,), ReplyPhase.FINAL),
     )

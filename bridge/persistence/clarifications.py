@@ -1,5 +1,6 @@
 """The rows of `clarifications`: questions the agent asked, each settled once."""
 
+import logging
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -10,8 +11,11 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from bridge.persistence.database import changed
 from bridge.persistence.tables import clarifications as t
+from bridge.persistence.unreadable import reason
 from bridge.persistence.upsert import insert_or_keep
 from channels.contract import Clarification, ClarificationState
+
+logger = logging.getLogger(__name__)
 
 _QUESTION: TypeAdapter[Clarification] = TypeAdapter(Clarification)
 
@@ -56,15 +60,15 @@ def ensure(connection: Connection, record: ClarificationRecord, *, now: datetime
 
 
 def find(connection: Connection, token: str) -> ClarificationRecord | None:
-    """A question by its token."""
+    """A question by its token; None also for one that this version cannot read."""
     row = connection.execute(_FIND, {"its_token": token}).one_or_none()
-    return _record(row) if row else None
+    return _readable(row) if row else None
 
 
 def open_on(connection: Connection, thread_id: str) -> ClarificationRecord | None:
-    """The newest question that waits on this thread."""
+    """The newest question that waits on this thread; None also if this version cannot read it."""
     row = connection.execute(_NEWEST_OPEN, {"thread": thread_id}).one_or_none()
-    return _record(row) if row else None
+    return _readable(row) if row else None
 
 
 def settle(
@@ -76,6 +80,14 @@ def settle(
         return None
     record = find(connection, token)
     return record.clarification if record else None
+
+
+def _readable(row: Any) -> ClarificationRecord | None:
+    try:
+        return _record(row)
+    except ValueError as error:
+        logger.warning("a question of run %s cannot be read: %s", row.run_id, reason(error))
+        return None
 
 
 def _record(row: Any) -> ClarificationRecord:

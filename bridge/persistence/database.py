@@ -154,7 +154,15 @@ def _in_utc(address: URL) -> str:
 
 
 def _json_options() -> dict[str, Any]:
-    return {"json_serializer": _to_json, "json_deserializer": orjson.loads}
+    return {"json_serializer": _to_json, "json_deserializer": _from_json}
+
+
+def _from_json(text: str | bytes) -> Any:
+    """What is no JSON comes as its text: who reads the row says what to do with it, and the others stay readable."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _to_json(value: Any) -> str:

@@ -1,5 +1,6 @@
 """The rows of `deliveries` and `delivery_parts`: what people still have to be shown, and what stands on the platform."""
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from bridge.persistence.database import changed
 from bridge.persistence.tables import deliveries as t
 from bridge.persistence.tables import delivery_parts as p
 from bridge.persistence.tables import runs as r
+from bridge.persistence.unreadable import reason
 from bridge.persistence.upsert import insert_or_keep, insert_or_replace
 from channels.contract import (
     ChatKind,
@@ -24,6 +26,8 @@ from channels.contract import (
     reply_from_json,
     reply_to_json,
 )
+
+logger = logging.getLogger(__name__)
 
 
 class DeliveryState(StrEnum):
@@ -88,14 +92,23 @@ def claim_due(
     limit: int,
     from_owners: Collection[str] = (),
 ) -> Sequence[DeliveryRecord]:
-    """Take deliveries nobody works on, oldest first. The epoch grows, so a former owner can record nothing more."""
+    """Take deliveries nobody works on, oldest first. The epoch grows, so a former owner can record nothing more.
+
+    One that this version cannot read is given up with its reason, so that it holds no other up.
+    """
     due = {"now": now, "from_owners": list(from_owners), "most": limit}
     ids = connection.execute(_DUE, due).scalars().all()
     if not ids:
         return ()
     values = {"owner": owner, "lease_expires_at": lease_expires_at}
     claimed = connection.execute(_TAKE, {"ids": list(ids), **values}).all()
-    return [_record(row) for row in sorted(claimed, key=lambda row: (row.created_at, row.id))]
+    records = [_record_or_error(row) for row in sorted(claimed, key=lambda row: (row.created_at, row.id))]
+    for record in records:
+        if isinstance(record, _Unreadable):
+            values = {"owner": None, "lease_expires_at": None, "state": DeliveryState.FAILED, "error": record.reason}
+            connection.execute(_CHANGE, {"delivery": record.id, **values})
+            logger.error("delivery %s is given up, for its row cannot be read: %s", record.id, record.reason)
+    return [record for record in records if isinstance(record, DeliveryRecord)]
 
 
 def renew(connection: Connection, owner: str, ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
@@ -107,7 +120,7 @@ def renew(connection: Connection, owner: str, ids: Collection[str], *, lease_exp
 def receipt_of(connection: Connection, delivery_id: str) -> DeliveryReceipt:
     """What stands on the platform."""
     rows = connection.execute(_PARTS, {"delivery": delivery_id})
-    return DeliveryReceipt(tuple(Piece(row.slot, PieceState(row.state), row.message_id, row.digest) for row in rows))
+    return DeliveryReceipt(tuple(Piece(row.slot, _piece_state(row.state), row.message_id, row.digest) for row in rows))
 
 
 def record(
@@ -178,6 +191,24 @@ def _holding(delivery: DeliveryRecord, owner: str) -> Mapping[str, Any]:
     return {"delivery": delivery.id, "held_epoch": delivery.epoch, "holder": owner}
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    id: str
+    reason: str
+
+
+def _record_or_error(row: Any) -> DeliveryRecord | _Unreadable:
+    try:
+        return _record(row)
+    except ValueError as error:
+        return _Unreadable(row.id, reason(error))
+
+
+def _piece_state(stored: str) -> PieceState:
+    """A state only another version knows says as little as that of a piece that was under way."""
+    return PieceState(stored) if stored in set(PieceState) else PieceState.ATTEMPTING
+
+
 def _record(row: Any) -> DeliveryRecord:
     return DeliveryRecord(
         id=row.id,
@@ -219,6 +250,7 @@ _PARTS = select(p).where(_parts_of).order_by(p.c.position)
 _REMOVE_PARTS = delete(p).where(_parts_of, p.c.slot.in_(bindparam("slots", expanding=True)))
 _BEHIND = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(_pending, _ended_before_mine).limit(1)
 _LOCK_HELD = select(t.c.id).where(_held).with_for_update()
+_CHANGE = update(t).where(_it)
 _CHANGE_HELD = update(t).where(_held)
 _END_HELD = update(t).where(_held, t.c.available_at == bindparam("was_due"))
 _PUT_OFF = _CHANGE_HELD.values(attempts=t.c.attempts + 1)

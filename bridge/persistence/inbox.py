@@ -8,9 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
 
+from bridge.errors import UnreadableEvent
 from bridge.persistence.database import changed
 from bridge.persistence.storable import storable
 from bridge.persistence.tables import inbound_events as t
+from bridge.persistence.unreadable import reason
 from bridge.persistence.upsert import insert_or_keep
 from channels.contract import ConversationKey, InboundEvent, event_from_json, event_to_json
 
@@ -36,6 +38,18 @@ class StoredEvent:
     attempts: int
     available_at: datetime
     run_id: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuriedEvent:
+    """What is known of a buried event without reading what it says."""
+
+    id: int
+    conversation: str
+    kind: str
+    received_at: datetime
+    attempts: int
     error: str | None
 
 
@@ -70,7 +84,7 @@ def open_conversations(connection: Connection) -> Sequence[str]:
 
 
 def undecided(connection: Connection, conversation: ConversationKey, *, limit: int = 20) -> Sequence[StoredEvent]:
-    """The conversation's next events, oldest first."""
+    """The conversation's next events, oldest first. Raises UnreadableEvent."""
     rows = connection.execute(_UNDECIDED, {"key": str(conversation), "most": limit})
     return [_stored(row) for row in rows]
 
@@ -103,13 +117,14 @@ def postpone(connection: Connection, event_id: int, *, until: datetime, error: s
 
 
 def events_of_turn(connection: Connection, trigger_event: int) -> Sequence[StoredEvent]:
-    """The event that began a turn and those merged into it, in the order of arrival."""
+    """The event that began a turn and those merged into it, in the order of arrival. Raises UnreadableEvent."""
     return [_stored(row) for row in connection.execute(_OF_TURN, {"event": trigger_event})]
 
 
 def steering(connection: Connection, run_id: str) -> Sequence[StoredEvent]:
-    """Messages that wait to be told to this run."""
-    return [_stored(row) for row in connection.execute(_STEERING, {"run": run_id})]
+    """Messages that wait to be told to this run; those that cannot be read are left to be found when the run has ended."""
+    rows = connection.execute(_STEERING, {"run": run_id})
+    return [stored for row in rows if not isinstance(stored := _stored_or_error(row), UnreadableEvent)]
 
 
 def release_steering(connection: Connection, run_id: str, *, told: Collection[int], now: datetime) -> bool:
@@ -120,9 +135,22 @@ def release_steering(connection: Connection, run_id: str, *, told: Collection[in
     return bool(changed(connection, _NOT_TOLD, {"run": run_id, "state": EventState.RECEIVED, "run_id": None}))
 
 
-def buried(connection: Connection) -> Sequence[StoredEvent]:
+def bury_unreadable(connection: Connection, event_id: int, *, error: str) -> bool:
+    """Take an event that cannot be read out of the way of those behind it; False if it is decided or buried already."""
+    return bool(changed(connection, _BURY, {"event": event_id, "error": error}))
+
+
+def bury_conversation(connection: Connection, conversation: str, *, error: str) -> int:
+    """The same for all undecided events of a conversation whose key cannot be read; gives their number."""
+    return changed(connection, _BURY_CONVERSATION, {"key": conversation, "error": error})
+
+
+def buried(connection: Connection) -> Sequence[BuriedEvent]:
     """What could not be decided, oldest first."""
-    return [_stored(row) for row in connection.execute(_BURIED)]
+    return [
+        BuriedEvent(row.id, row.conversation, row.kind, row.received_at, row.attempts, row.error)
+        for row in connection.execute(_BURIED)
+    ]
 
 
 def unbury(connection: Connection, event_id: int, state: EventState, *, now: datetime) -> bool:
@@ -151,17 +179,27 @@ _STEERING = select(t).where(_steers).order_by(t.c.id)
 _TOLD = update(t).where(_steers, _events)
 _NOT_TOLD = update(t).where(_steers)
 _BURIED = select(t).where(t.c.state == EventState.BURIED).order_by(t.c.id)
+_BURY = update(t).where(_event, _received).values(state=EventState.BURIED, attempts=t.c.attempts + 1)
+_BURY_CONVERSATION = (
+    update(t)
+    .where(t.c.conversation == bindparam("key"), _received)
+    .values(state=EventState.BURIED, attempts=t.c.attempts + 1)
+)
 _UNBURY = update(t).where(_event, t.c.state == EventState.BURIED)
 _COUNT_OPEN = select(func.count()).where(_received)
 
 
 def _stored(row: Row) -> StoredEvent:  # type: ignore[type-arg]  # rows of Core tables carry no types
-    return StoredEvent(
-        row.id,
-        event_from_json(row.payload),
-        EventState(row.state),
-        row.attempts,
-        row.available_at,
-        row.run_id,
-        row.error,
-    )
+    stored = _stored_or_error(row)
+    if isinstance(stored, UnreadableEvent):
+        raise stored
+    return stored
+
+
+def _stored_or_error(row: Row) -> StoredEvent | UnreadableEvent:  # type: ignore[type-arg]  # as above
+    try:
+        event = event_from_json(row.payload)
+    except ValueError as error:
+        return UnreadableEvent(row.id, row.kind, reason(error))
+    state = EventState(row.state)
+    return StoredEvent(row.id, event, state, row.attempts, row.available_at, row.run_id, row.error)

@@ -221,14 +221,15 @@ _REMOVE = delete(t).where(_it)
 
 
 def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core tables carry no types
+    spec, unreadable = _spec(row.spec)
     return RunRecord(
         run_id=row.run_id,
         thread_id=row.thread_id,
         assistant_id=row.assistant_id,
         user_id=row.user_id,
         status=RunStatus(row.status),
-        spec=RunSpec(**row.spec),
-        metadata=row.metadata_json,
+        spec=spec,
+        metadata=row.metadata_json if isinstance(row.metadata_json, Mapping) else {},
         multitask=MultitaskStrategy(row.multitask_strategy),
         created_at=row.created_at,
         updated_at=row.updated_at,
@@ -241,4 +242,13 @@ def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core ta
         checkpoint_after=row.checkpoint_after,
         error=row.error,
         ended_at=row.ended_at,
+        unreadable=unreadable,
     )
+
+
+def _spec(stored: Any) -> tuple[RunSpec, str | None]:
+    """What a run is to do, or why that cannot be read: it must not keep the other rows from being read."""
+    try:
+        return RunSpec(**stored), None
+    except TypeError as error:  # a key that only another version knows, or no mapping at all
+        return RunSpec(), str(error).replace("RunSpec.__init__() ", "")

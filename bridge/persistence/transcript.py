@@ -1,5 +1,6 @@
 """The rows of `transcript`: what was said, for people; appended, never summarised."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,19 @@ import orjson
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from bridge.persistence.tables import transcript as t
-from channels.contract import Reply, TranscriptEntry, TranscriptFile, reply_from_json, reply_to_json
+from bridge.persistence.unreadable import reason
+from channels.contract import (
+    Notice,
+    NoticeKind,
+    Reply,
+    ReplyPhase,
+    TranscriptEntry,
+    TranscriptFile,
+    reply_from_json,
+    reply_to_json,
+)
+
+logger = logging.getLogger(__name__)
 
 
 class EntryKind(StrEnum):
@@ -57,7 +70,7 @@ def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Rep
 def reply_of(connection: Connection, run_id: str) -> Reply | None:
     """The answer of a run, if it has ended."""
     body = connection.execute(_REPLY_OF_RUN, {"run": run_id}).scalar_one_or_none()
-    return reply_from_json(orjson.dumps(body)) if body is not None else None
+    return _reply(run_id, body) if body is not None else None
 
 
 def replace_reply(connection: Connection, reply: Reply) -> None:
@@ -82,9 +95,18 @@ def _append(connection: Connection, thread_id: str, run_id: str, kind: EntryKind
     return seq
 
 
+def _reply(run_id: str, body: Any) -> Reply:
+    """An answer this version cannot read is shown as one that cannot be shown: those around it can."""
+    try:
+        return reply_from_json(orjson.dumps(body))
+    except ValueError as error:
+        logger.warning("the answer of %s cannot be read: %s", run_id, reason(error))
+        return Reply((Notice(NoticeKind.ERROR, "This answer can no longer be shown."),), ReplyPhase.FINAL, run_id)
+
+
 def _entry(row: Any) -> TranscriptEntry:
     if row.kind == EntryKind.REPLY:
-        return TranscriptEntry(row.seq, row.run_id, row.created_at, reply=reply_from_json(orjson.dumps(row.body)))
+        return TranscriptEntry(row.seq, row.run_id, row.created_at, reply=_reply(row.run_id, row.body))
     return TranscriptEntry(
         seq=row.seq,
         run_id=row.run_id,

@@ -18,7 +18,7 @@ from bridge.persistence import inbox, runs, stream_parts, threads, transcript
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
 from bridge.runs.active import ActiveRun, RunResources
-from bridge.runs.ending import ROLLED_BACK, STOPPED, RunEnding, failed, given_up
+from bridge.runs.ending import ROLLED_BACK, STOPPED, RunEnding, failed, given_up, unreadable
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunStatus, StreamPart
@@ -61,6 +61,8 @@ class Attempt:
         if self._is_given_up:
             return given_up(self._run)
         await self._house.agent.claim(self._run.thread_id, self._run.fence)
+        if self._run.unreadable is not None:
+            return unreadable(self._run)
         drive = asyncio.create_task(self._drive_graph(), name=f"graph-{self._run.run_id}")
         stop = asyncio.create_task(self._active.stop.wait(), name=f"stop-{self._run.run_id}")
         try:

@@ -39,6 +39,13 @@ def failed(run: RunRecord, error: BaseException) -> RunEnding:
     return RunEnding(RunStatus.ERROR, {"error": type(error).__name__, "message": message}, message)
 
 
+def unreadable(run: RunRecord) -> RunEnding:
+    """Another version of the program stored the run, or its row is damaged."""
+    message = "This message can no longer be read. Please send it again."
+    logger.error("run %s ends with an error, for its row cannot be read: %s", run.run_id, run.unreadable)
+    return RunEnding(RunStatus.ERROR, {"error": "UnreadableRun", "message": message}, message)
+
+
 def given_up(run: RunRecord) -> RunEnding:
     """The run has taken its process down, or failed to get through, too often."""
     message = "This could not be finished: the process stopped every time it was tried. Please try again, or ask in another way."

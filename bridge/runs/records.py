@@ -96,6 +96,7 @@ class RunRecord:
     checkpoint_after: str | None = None
     error: Mapping[str, str] | None = None  # {"error": class or code, "message": …}
     ended_at: datetime | None = None
+    unreadable: str | None = None  # why this version cannot tell what the run was to do; `spec` is empty then
 
 
 class PartId(NamedTuple):

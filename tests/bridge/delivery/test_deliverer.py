@@ -6,13 +6,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from bridge.clock import utc_now
 from bridge.persistence import deliveries, runs
-from bridge.persistence.deliveries import DeliveryState
+from bridge.persistence.database import Database
+from bridge.persistence.deliveries import DeliveryState, NewDelivery
+from bridge.persistence.tables import deliveries as deliveries_table
 from channels.contract import (
     ChannelUnavailable,
     ChatGone,
+    ChatKind,
     ContentRejected,
     ConversationKey,
     Notice,
@@ -231,6 +235,26 @@ async def test_a_stopping_process_gives_its_deliveries_back(start: StartPost) ->
 async def test_an_answer_for_a_door_that_is_closed_waits(post: Post) -> None:
     await post.owe(body=BODY, key=ConversationKey("closed", "bot", "chat"))
     assert (await post.put_off()).state == DeliveryState.PENDING
+
+
+@pytest.mark.parametrize(
+    "values", [{"body": '{"parts": [{"kind": "poem", "text": "secret"}]}'}, {"conversation": "nowhere"}]
+)
+async def test_a_delivery_that_cannot_be_read_is_given_up_and_holds_no_other_up(
+    database: Database, start: StartPost, caplog: pytest.LogCaptureFixture, values: dict[str, str]
+) -> None:
+    """Symptom: nobody was shown anything any more."""
+    t, now = deliveries_table, utc_now()
+    bad = NewDelivery("bad", CHAT, ChatKind.PRIVATE, body=BODY)
+    await database.write(lambda c: deliveries.insert(c, bad, now=now))
+    await database.write(lambda c: c.execute(update(t).where(t.c.id == "bad").values(**values)))
+    post = start()
+    await post.owe("good", body=BODY)
+    await post.settled("good")
+    await post.settled("bad", DeliveryState.FAILED)
+    told = [record.getMessage() for record in caplog.records if "bad" in record.getMessage()]
+    assert len(told) == 1
+    assert "secret" not in told[0]
 
 
 def _die() -> None:

@@ -3,8 +3,10 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from bridge.clock import utc_now
 from bridge.dispatch.decision import Effects
@@ -13,8 +15,9 @@ from bridge.errors import InvalidRequest, ShuttingDown
 from bridge.inbox import worker
 from bridge.persistence import conversations, deliveries, inbox, runs, transcript
 from bridge.persistence.inbox import EventState
+from bridge.persistence.tables import inbound_events
 from bridge.runs.records import CancelAction
-from channels.contract import ChannelUnavailable, ConversationKey, NoticeKind
+from channels.contract import ChannelUnavailable, ConversationKey, NoticeKind, event_to_json
 from tests.bridge.inbox.conftest import Inbox
 from tests.bridge.people import CHAT, message, press, stop
 
@@ -142,7 +145,9 @@ async def test_what_cannot_be_decided_is_buried_with_a_word_and_the_next_goes_on
         house.start()
         assert await watch.wait(4)
     (buried,) = await house.database.read(inbox.buried)
-    assert (buried.event.text, buried.attempts) == ("bad", tries)
+    stored = await house.database.read(lambda c: inbox.find(c, buried.id))
+    assert stored is not None
+    assert (stored.event.text, buried.attempts) == ("bad", tries)
     owed = await house.database.write(
         lambda c: deliveries.claim_due(c, owner="me", now=utc_now(), lease_expires_at=utc_now(), limit=9)
     )
@@ -152,3 +157,72 @@ async def test_what_cannot_be_decided_is_buried_with_a_word_and_the_next_goes_on
     assert str(error) not in str(word.body)
     await house.told()
     assert await said(house) == ["good"]
+
+
+async def store(house: Inbox, text: str) -> int:
+    """Have a message in the inbox that no lane has been told of."""
+    now = utc_now()
+    event_id = await house.database.write(lambda c: inbox.insert(c, message(text), now=now, available_at=now))
+    assert event_id is not None
+    return event_id
+
+
+async def rewrite(house: Inbox, event_id: int, **values: Any) -> None:
+    """Let the row of an event stand as another program has left it."""
+    change = update(inbound_events).where(inbound_events.c.id == event_id).values(**values)
+    await house.database.write(lambda c: c.execute(change))
+
+
+@pytest.mark.parametrize("payload", ["{half a", '{"kind": "poem_received", "text": "secret words"}', "null"])
+async def test_an_event_that_cannot_be_read_is_buried_and_the_conversation_goes_on(
+    house: Inbox, caplog: pytest.LogCaptureFixture, payload: str
+) -> None:
+    """Symptom: one such row silenced its conversation for ever, with a line in the log every five seconds."""
+    await store(house, "before")
+    house.start()
+    await house.told()
+    await house.worker.stop()
+    bad = await store(house, "bad")
+    await rewrite(house, bad, payload=payload)
+    await store(house, "after")
+    house.worker.start()
+    await house.told()
+
+    assert await said(house) == ["before", "after"]
+    (buried,) = await house.database.read(inbox.buried)
+    assert (buried.id, buried.conversation, buried.kind) == (bad, str(CHAT), "message_received")
+    assert "cannot be read by this version" in (buried.error or "")
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(told) == 1
+    assert "secret" not in told[0] + str(buried.error)
+    owed = await house.database.write(
+        lambda c: deliveries.claim_due(c, owner="me", now=utc_now(), lease_expires_at=utc_now(), limit=9)
+    )
+    assert [delivery.id for delivery in owed if delivery.run_id is None] == [f"buried-{bad}"]
+
+
+async def test_a_buried_event_that_can_be_read_again_is_decided(house: Inbox) -> None:
+    event_id = await store(house, "hello")
+    stored = await house.database.read(lambda c: inbox.find(c, event_id))
+    await rewrite(house, event_id, payload="{}")
+    house.start()
+    async with asyncio.timeout(4):
+        while not await house.database.read(inbox.buried):  # noqa: ASYNC110  rows have no event
+            await asyncio.sleep(0.01)
+    assert stored is not None
+    await rewrite(house, event_id, payload=event_to_json(stored.event).decode())
+    assert await house.database.write(lambda c: inbox.unbury(c, event_id, EventState.RECEIVED, now=utc_now()))
+    house.signals.notify("inbox")
+    await house.told()
+    assert await said(house) == ["hello"]
+
+
+async def test_what_belongs_to_no_conversation_is_buried(house: Inbox, caplog: pytest.LogCaptureFixture) -> None:
+    await rewrite(house, await store(house, "lost"), conversation="nowhere")
+    house.start()
+    async with asyncio.timeout(4):
+        while not await house.database.read(inbox.buried):  # noqa: ASYNC110  rows have no event
+            await asyncio.sleep(0.01)
+    house.signals.notify("inbox")
+    await asyncio.sleep(0.05)
+    assert sum("nowhere" in record.getMessage() for record in caplog.records) == 1

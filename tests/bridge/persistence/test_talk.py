@@ -3,7 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from bridge.persistence import clarifications, conversations, stream_parts, threads, transcript
+from sqlalchemy import update
+
+from bridge.persistence import clarifications, conversations, stream_parts, tables, threads, transcript
 from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.runs import claim_next, finish
 from bridge.persistence.threads import ThreadStatus
@@ -14,6 +16,8 @@ from channels.contract import (
     Clarification,
     ClarificationState,
     FormField,
+    Notice,
+    NoticeKind,
     Option,
     Reply,
     ReplyPhase,
@@ -185,6 +189,34 @@ async def test_a_question_is_settled_once_and_the_newest_open_one_waits(
     assert await write(lambda c: clarifications.settle(c, "new", ClarificationState.EXPIRED)) is None
     assert (await write(lambda c: clarifications.open_on(c, "t"))).clarification.token == "old"
     assert await write(lambda c: clarifications.open_on(c, "another")) is None
+
+
+async def test_an_answer_that_cannot_be_read_does_not_hide_those_around_it(write: Write, clock: StandingClock) -> None:
+    """Symptom: a conversation with one such answer could not be opened any more."""
+    await thread(write, clock)
+    for name in ("r-1", "r-2"):
+        reply = Reply((Text("a", name),), ReplyPhase.FINAL, name)
+        await write(lambda c, r=reply: transcript.append_reply(c, "t", r.run_id, r, now=clock()))
+    t = tables.transcript
+    await write(lambda c: c.execute(update(t).where(t.c.run_id == "r-1").values(body={"parts": [{"kind": "poem"}]})))
+    first, second = await write(lambda c: transcript.entries(c, "t"))
+    assert first.reply == Reply(
+        (Notice(NoticeKind.ERROR, "This answer can no longer be shown."),), ReplyPhase.FINAL, "r-1"
+    )
+    assert second.reply == Reply((Text("a", "r-2"),), ReplyPhase.FINAL, "r-2")
+    assert await write(lambda c: transcript.reply_of(c, "r-1")) == first.reply
+
+
+async def test_a_question_that_cannot_be_read_is_as_good_as_gone(
+    write: Write, clock: StandingClock, make_run: MakeRun
+) -> None:
+    """Symptom: whatever was written in its thread was buried."""
+    record = ClarificationRecord(QUESTION, await make_run(), "call", "t", AskedBy.QUESTION, "ann")
+    await write(lambda c: clarifications.ensure(c, record, now=clock()))
+    t = tables.clarifications
+    await write(lambda c: c.execute(update(t).values(question="{}")))
+    assert await write(lambda c: clarifications.open_on(c, "t")) is None
+    assert await write(lambda c: clarifications.find(c, "tok")) is None
 
 
 async def test_a_stream_is_read_behind_a_position_over_attempts(write: Write, make_run: MakeRun) -> None:

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from bridge.errors import InvalidRequest, NotFound, RunFinished, ThreadBusy
 from bridge.persistence import runs, stream_parts, transcript
+from bridge.persistence.tables import runs as t
 from bridge.runs import manager
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, PartId, RunSpec, RunStatus
-from channels.contract import Notice, Text
+from channels.contract import Notice, NoticeKind, Text
 from tests.bridge.replica import Replica, streamed_text
 from tests.bridge.scripted import Says, Script
 
@@ -297,3 +300,30 @@ async def test_a_busy_thread_refuses_unless_told_otherwise(play: Play) -> None:
     gate.set()
     await house.ended(run)
     await house.ended(await house.run("third"))
+
+
+@pytest.mark.parametrize("spec", [{"input": None, "of_another_version": 1}, ["no mapping"], None])
+async def test_a_run_that_cannot_be_read_ends_with_a_word_and_holds_nobody_up(
+    play: Play, spec: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Symptom: no run of any thread began any more."""
+    house, script = await play(Says("done"))
+    await house.queue.stop()
+    bad = await house.run("bad", multitask=MultitaskStrategy.ENQUEUE)
+    behind = await house.run("behind", multitask=MultitaskStrategy.ENQUEUE)
+    elsewhere = await house.run("elsewhere", "elsewhere")
+    await house.database.write(lambda c: c.execute(update(t).where(t.c.run_id == bad.run_id).values(spec=spec)))
+    await house.queue.start()
+
+    ended = await house.ended(bad)
+    assert (ended.status, ended.attempt) == (RunStatus.ERROR, 1)
+    assert ended.error is not None
+    assert ended.error["error"] == "UnreadableRun"
+    assert (await house.ended(behind)).status is RunStatus.SUCCESS
+    assert (await house.ended(elsewhere)).status is RunStatus.SUCCESS
+    reply = await house.database.read(lambda c: transcript.reply_of(c, bad.run_id))
+    assert reply is not None
+    assert [part.notice for part in reply.parts if isinstance(part, Notice)] == [NoticeKind.ERROR]
+    assert len(script.asked) == 2
+    assert [record.levelname for record in caplog.records if bad.run_id in record.getMessage()] == ["ERROR"]
+    assert len(await house.manager.list("t")) == 2
