@@ -20,6 +20,7 @@ from bridge.dispatch.dispatcher import Dispatcher, Rules
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
 from bridge.gateway.server import Gateway
+from bridge.home import prepare_home
 from bridge.home_lock import HomeLock
 from bridge.host import House
 from bridge.inbox.intake import Intake
@@ -97,6 +98,7 @@ async def open_bridge(config: Config) -> AsyncIterator[Bridge]:
     owner = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
     async with AsyncExitStack() as stack:
         url = config.database.address
+        await asyncio.to_thread(prepare_home, config.home)
         former: Sequence[str] = ()
         if url is None:
             lock = await asyncio.to_thread(HomeLock.take, config.home, owner)

@@ -179,11 +179,6 @@ def _complain(error: Exception) -> int:
     from agent.errors import AgentError, ClassNotLoaded, ModelNotConfigured
     from channels.contract import ChannelError, ChannelNotConfigured
 
-    if (
-        isinstance(error, OSError) and error.strerror
-    ):  # the machine's: a port that is taken, a folder that cannot be written
-        typer.echo(f"threadbridge: {error}; `threadbridge doctor` says what to mend", err=True)
-        return EXIT_FAILURE
     if not isinstance(error, BridgeError | AgentError | ChannelError):
         raise error
     typer.echo(f"threadbridge: {error}", err=True)

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,8 @@ from typing import Protocol, runtime_checkable
 from agent.errors import AgentError
 from agent.models import DEMO_MODEL, ModelConfig, build_model
 from bridge.config import Config
-from bridge.errors import DatabaseUnreachable
+from bridge.errors import DatabaseUnreachable, HomeUnusable
+from bridge.home import prepare_home
 from bridge.operations import database_status
 from channels.contract import Channel, ChannelError, ChannelSection
 from channels.registry import PLUGINS
@@ -66,22 +66,20 @@ async def _configuration(config: Config) -> Sequence[Finding]:
 
 
 async def _home(config: Config) -> Sequence[Finding]:
-    def write_something() -> None:
-        config.home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=config.home) as file:
-            file.write(b"threadbridge")
-
     try:
-        await asyncio.to_thread(write_something)
-    except OSError as error:
-        advice = f"{config.home} cannot be written: {error.strerror}; choose another with home: or $THREADBRIDGE_HOME"
-        return [Finding("home", Verdict.FAILED, advice)]
+        await asyncio.to_thread(prepare_home, config.home)
+    except HomeUnusable as error:
+        return [Finding("home", Verdict.FAILED, str(error).removeprefix("home: "))]
     return [Finding("home", Verdict.OK, str(config.home))]
 
 
 async def _database(config: Config) -> Sequence[Finding]:
     try:
+        if config.database.url is None:
+            await asyncio.to_thread(prepare_home, config.home)
         status = await database_status(config)
+    except HomeUnusable:
+        return [Finding("database", Verdict.FAILED, f"it would lie in {config.home}, which cannot be used")]
     except DatabaseUnreachable as error:
         return [Finding("database", Verdict.FAILED, str(error))]
     if status.is_too_new:

@@ -4,6 +4,8 @@ BridgeError
 ├── ConfigError              the configuration is wrong; the message points at the line and says what to write
 ├── SchemaTooNew             the database was made by a newer version of the program
 ├── DatabaseUnreachable      the database does not answer, or refuses us
+├── HomeUnusable             the home folder cannot be made or written
+├── CannotListen             the gateway's host or port cannot be bound
 ├── AlreadyRunning           another process serves this home
 ├── NotFound                 no such thread, run, checkpoint, conversation or file (also: not yours)
 │   └── ThreadGone           the thread existed and was deleted
@@ -51,6 +53,18 @@ class DatabaseUnreachable(BridgeError):
     """The database does not answer or refuses us; the message gives the driver's reason."""
 
     code = "database_unreachable"
+
+
+class HomeUnusable(BridgeError):
+    """The home folder cannot be made or written; the message names the key and what to do."""
+
+    code = "home_unusable"
+
+
+class CannotListen(BridgeError):
+    """The gateway cannot listen where it is told to; the message names the key and what to do."""
+
+    code = "cannot_listen"
 
 
 class AlreadyRunning(BridgeError):

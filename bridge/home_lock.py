@@ -20,8 +20,7 @@ class HomeLock:
 
     @classmethod
     def take(cls, home: Path, owner: str) -> "HomeLock":
-        """Blocking. Raises AlreadyRunning."""
-        home.mkdir(parents=True, exist_ok=True)
+        """Blocking; the folder must be there. Raises AlreadyRunning."""
         file = (home / "lock").open("a+", encoding="utf-8")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

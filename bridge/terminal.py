@@ -15,6 +15,7 @@ from agent import AgentError, AgentRuntime, RunContext, RunRequest
 from bridge.config import Config
 from bridge.delivery.events import RunEvent, StepRestarted, TextDelta, TextFinished, ToolFinished, ToolStarted, derive
 from bridge.errors import InvalidRequest
+from bridge.home import prepare_home
 from bridge.runs.jsonable import to_json
 from bridge.runs.records import PartId, StreamPart
 
@@ -23,9 +24,9 @@ _WELCOME = "Ctrl-C stops an answer, Ctrl-D leaves. This conversation: --thread {
 
 
 async def chat(config: Config, name: str) -> None:
-    """Talk until the input ends. Raises InvalidRequest for a name that makes no thread id, AgentError for a model that cannot be built."""
+    """Talk until the input ends. Raises InvalidRequest (name), HomeUnusable, AgentError for a model that cannot be built."""
     thread_id = _thread_id(name)
-    await asyncio.to_thread(config.home.mkdir, parents=True, exist_ok=True)
+    await asyncio.to_thread(prepare_home, config.home)
     async with AgentRuntime.open(config.agent, home=config.home, database_url=config.database.address) as agent:
         await Conversation(agent, thread_id).hold(_WELCOME.format(name=name))
 

@@ -1,11 +1,13 @@
 """The HTTP server: LangGraph's API for programs, and the routes channels bring along."""
 
+import errno
 import logging
 from collections.abc import Sequence
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from bridge.errors import CannotListen
 from bridge.gateway.abandoned import AbandonedRuns
 from bridge.gateway.access import AccessToken
 from bridge.gateway.bodies import Bodies
@@ -65,13 +67,13 @@ class Gateway:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     async def start(self) -> None:
-        """Bind and listen; raises OSError when the port is taken."""
+        """Bind and listen. Raises CannotListen."""
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._settings.host, self._settings.port).start()
-        except OSError:
+        except OSError as error:
             await self._runner.cleanup()
-            raise
+            raise CannotListen(_advice(self._settings, error)) from error
         _log.info("the gateway listens on %s", self.url)
 
     async def stop(self) -> None:
@@ -98,3 +100,15 @@ class Gateway:
         for prefix in API_PREFIXES:
             routes += [*health.api_routes(prefix), *ThreadRoutes(threads, bodies).routes(prefix), *runs.routes(prefix)]
         return routes
+
+
+def _advice(settings: GatewayConfig, error: OSError) -> str:
+    place = f"{settings.host}:{settings.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"gateway.port: {place} is taken by another program (or another bridge). Stop that, or choose another gateway.port"
+    if error.errno == errno.EACCES:
+        return f"gateway.port: this user may not listen on {place}. Choose a gateway.port above 1023"
+    return (
+        f"gateway.host: {settings.host!r} is no address of this machine ({error.strerror}). "
+        "Use 127.0.0.1 for this machine alone, or 0.0.0.0 for all its addresses"
+    )

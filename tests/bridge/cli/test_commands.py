@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -104,9 +106,42 @@ def test_doctor_names_what_is_wrong_and_fails(threadbridge, tmp_path):
         )
         done = threadbridge("doctor")
     assert done.returncode == 1
-    assert f"FAIL  home: {tmp_path}/home cannot be written" in done.stdout
+    assert f"FAIL  home: the folder {tmp_path}/home cannot be used: it is a file" in done.stdout
     assert "FAIL  database: the database postgresql://127.0.0.1:1/none cannot be used" in done.stdout
     assert f"warn  port: 127.0.0.1:{port}: Address already in use" in done.stdout
     assert "FAIL  model a: " in done.stdout
     assert "warn  channels: none is enabled" in done.stdout
     assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_doctor_finds_no_database_well_in_a_home_that_cannot_be_used(threadbridge, tmp_path):
+    """Symptom: it said `ok database` about a file that could never be made."""
+    (tmp_path / "home").write_text("not a folder")
+    (tmp_path / "config.yaml").write_text("home: home\ngateway: {port: 0}\nchannels: {web: {enabled: false}}\n")
+    said = threadbridge("doctor").stdout
+    assert f"FAIL  database: it would lie in {tmp_path}/home, which cannot be used" in said
+    assert "ok    database" not in said
+
+
+@pytest.mark.parametrize("command", [["serve"], ["chat"]])
+@pytest.mark.parametrize(("home", "reason"), [("taken", "it is a file"), ("taken/below", "Not a directory")])
+def test_a_home_that_cannot_be_used_is_named_with_what_to_do(threadbridge, tmp_path, command, home, reason):
+    (tmp_path / "taken").write_text("not a folder")
+    (tmp_path / "config.yaml").write_text(f"home: {home}\ngateway: {{port: 0}}\n")
+    done = threadbridge(*command)
+    assert done.returncode == 1
+    last_line = done.stderr.strip().splitlines()[-1]
+    assert last_line.startswith(f"threadbridge: home: the folder {tmp_path}/{home} cannot be used: {reason}. ")
+    assert "$THREADBRIDGE_HOME" in last_line
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_ends_serve_with_its_key_and_what_to_do(threadbridge, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "config.yaml").write_text(f"gateway: {{port: {port}}}\n")
+        done = threadbridge("serve")
+    assert done.returncode == 1
+    last_line = done.stderr.strip().splitlines()[-1]
+    assert last_line.startswith(f"threadbridge: gateway.port: 127.0.0.1:{port} is taken by another program")
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bridge.errors import CannotListen
 from channels.contract import ChannelHealth
 
 
@@ -36,8 +37,13 @@ async def test_clients_are_told_what_answers_them(house):
 
 async def test_a_port_that_is_taken_is_said_at_the_start(start_house):
     first = await start_house()
-    with pytest.raises(OSError, match="address already in use"):
+    with pytest.raises(CannotListen, match=rf"gateway\.port: 127\.0\.0\.1:{first.gateway.port} is taken"):
         await start_house(port=first.gateway.port)
+
+
+async def test_a_host_that_is_another_machines_is_said_at_the_start(start_house):
+    with pytest.raises(CannotListen, match=r"gateway\.host: '203\.0\.113\.77' is no address of this machine"):
+        await start_house(host="203.0.113.77", access_token="correct-horse")
 
 
 async def test_a_gateway_says_where_it_listens_and_two_can_listen_at_once(start_house):
