@@ -4,6 +4,7 @@ import { ApiError, upload } from "./api.js";
 import { h, icon, size } from "./elements.js";
 
 const MOST_FILES = 20; // the bridge takes no more with one message
+const turns = { free: 3, waiting: [] }; // browsers keep six connections to a server: what is said meanwhile must find one
 
 export class Attachments {
   /** `onChange(isByPerson)` is called when the person added, removed or tried again a file, and when an upload ended. */
@@ -54,7 +55,8 @@ export class Attachments {
     item.abort = () => aborting.abort();
     this.settle(item, "uploading");
     try {
-      const receipt = await upload(await where(), item.file, (part) => (item.bar.value = part), aborting.signal);
+      const id = await where();
+      const receipt = await inTurn(() => upload(id, item.file, (part) => (item.bar.value = part), aborting.signal));
       this.settle(item, "done", { receipt });
     } catch (error) {
       this.settle(item, "failed", { error });
@@ -102,6 +104,19 @@ export class Attachments {
 
 function button(sign, words, name, onclick) {
   return h("button", { type: "button", class: "icon-button", "aria-label": `${words}: ${name}`, title: words, onclick }, icon(sign));
+}
+
+/** Do this when fewer than so many others are being done. */
+async function inTurn(work) {
+  if (turns.free > 0) turns.free -= 1;
+  else await new Promise((resolve) => turns.waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    const next = turns.waiting.shift();
+    if (next) next();
+    else turns.free += 1;
+  }
 }
 
 /** The function's one result, however often it is asked for. */

@@ -233,6 +233,19 @@ async def test_no_more_files_are_taken_than_a_message_can_carry(house: MemoryHou
     assert files == [f"{number}.csv" for number in range(1, 21)]
 
 
+async def test_many_uploads_leave_a_way_for_what_is_said_meanwhile(house: MemoryHouse, open_page: OpenPage) -> None:
+    names = [f"{number}.csv" for number in range(9)]
+    house.slow = dict.fromkeys(names, asyncio.Event())
+    page = await open_page()
+    await choose(page, *names)
+    await say(page, "with files")
+    await page.get_by_role("button", name="New conversation").click()
+    await say(page, "without")
+    assert await sent(house) == [("without", [])]
+    house.slow[names[0]].set()
+    assert await sent(house, 2) == [("without", []), ("with files", names)]
+
+
 async def test_a_new_conversation_has_a_name_at_once(house: MemoryHouse, open_page: OpenPage) -> None:
     house.slow = {"open_conversation": asyncio.Event()}
     page = await open_page()
