@@ -1,7 +1,9 @@
 """The door's threshold: who may speak, what was here before, and what is now stored."""
 
+import logging
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import date, timedelta
 
 from sqlalchemy import Connection
 
@@ -27,6 +29,10 @@ from channels.contract import (
     ReplyPhase,
 )
 
+logger = logging.getLogger(__name__)
+
+_MOST_REMEMBERED = 1000
+
 
 class Intake:
     """Takes events of all channels."""
@@ -48,6 +54,7 @@ class Intake:
         self._signals = signals
         self._config = config
         self._clock = clock
+        self._logged: OrderedDict[tuple[str, str, date], None] = OrderedDict()
 
     async def submit(self, event: InboundEvent) -> Accepted:
         """Store an event that is for us from somebody who may speak. When this returns, the platform may be told so."""
@@ -69,16 +76,26 @@ class Intake:
             self._signs.seen(event)
         return Accepted(Outcome.ACCEPTED, event_id)
 
+    def _log_refusal(self, event: InboundEvent, day: date) -> None:
+        who = (str(event.conversation), event.sender.id, day)
+        if who in self._logged:
+            return
+        self._logged[who] = None
+        while len(self._logged) > _MOST_REMEMBERED:
+            self._logged.popitem(last=False)
+        logger.info("refused %s in %s: not among those who may speak here", event.sender.id, event.conversation)
+
     def _patience(self, event: InboundEvent) -> float:
         if not isinstance(event, MessageReceived):
             return 0.0
         return self._config.album_seconds if event.group else self._config.debounce_seconds
 
     async def _refuse(self, event: InboundEvent, refused: Refusal) -> None:
-        """Say so, once a day at most, where only the person reads it."""
+        """Say so, once a day at most: to the operator, and to the person where only the person reads it."""
+        now = self._clock()
+        self._log_refusal(event, now.date())
         if not may_be_told(event) or not isinstance(event, MessageReceived):
             return
-        now = self._clock()
         reply = Reply((Notice(NoticeKind.INFO, refused.text),), ReplyPhase.FINAL)
         delivery = NewDelivery(
             id=f"refusal:{event.conversation}:{event.sender.id}:{now:%Y-%m-%d}",

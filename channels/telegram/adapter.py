@@ -213,6 +213,7 @@ class TelegramChannel:
         me = await self._bot.get_me()
         await self._bot.delete_webhook()
         self._inbound = Inbound(BotIdentity(me.id, me.username or ""), self._drafts.runs)
+        _LOGGER.info("telegram: answers as @%s", me.username)
 
     async def _fetch(self, offset: int | None, timeout_seconds: int) -> list[RawUpdate]:
         asked = {"timeout": timeout_seconds, "allowed_updates": orjson.dumps(UPDATE_TYPES).decode()}

@@ -17,7 +17,7 @@ from agent.context import RunContext
 from agent.errors import AgentError, ModelCallFailed
 from agent.middleware.config import LlmCallConfig
 from agent.middleware.foldable import FoldableMiddleware
-from agent.middleware.model_calls.provider_errors import Failure, read_failure
+from agent.middleware.model_calls.provider_errors import Failure, described, read_failure
 
 ModelHandler = Callable[[ModelRequest[RunContext]], Awaitable[ModelResponse[Any]]]
 BROKE_OFF = "The answer broke off in the middle."
@@ -115,4 +115,4 @@ def _listening(handler: BaseCallbackHandler) -> Iterator[None]:
 
 def _given_up(failure: Failure, error: Exception, *, broke_off: bool) -> ModelCallFailed:
     told = f"{BROKE_OFF} {failure.user_message}" if broke_off else failure.user_message
-    return ModelCallFailed(f"the model gave no answer ({failure.reason}, {type(error).__name__})", user_message=told)
+    return ModelCallFailed(f"the model gave no answer ({failure.reason}, {described(error)})", user_message=told)

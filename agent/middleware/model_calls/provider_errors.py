@@ -40,6 +40,36 @@ def read_failure(error: Exception, now: datetime | None = None) -> Failure:
     return Failure("unknown", "The call of the model failed.", retryable=False)
 
 
+def described(error: Exception) -> str:
+    """Say for the log what failed and, for a server that was not reached, which and why.
+
+    Of a URL only the host, of a cause only its kind and the system's word for it: the rest may hold a key or the request.
+    """
+    if isinstance(getattr(error, "status_code", None), int):
+        return type(error).__name__
+    cause = _innermost(error)
+    why = type(cause).__name__
+    if isinstance(cause, OSError) and cause.strerror:
+        why += f": {cause.strerror}"
+    kind = type(error).__name__
+    return ", ".join(filter(None, [kind, _host(error), why if cause is not error or why != kind else ""]))
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
+
+
+def _host(error: Exception) -> str:
+    try:
+        url = getattr(getattr(error, "request", None), "url", None)
+    except RuntimeError:  # httpx: "the .request property has not been set"
+        return ""
+    host, port = getattr(url, "host", None), getattr(url, "port", None)
+    return "" if not host else f"host {host}:{port}" if port else f"host {host}"
+
+
 def _by_status(error: Exception, status: int, now: datetime) -> Failure:
     if getattr(error, "code", None) in SPENT_CODES:
         return Failure("quota", "The quota of the model's account is used up.", retryable=False)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 
 from agent.errors import ModelCallFailed
 from agent.middleware.config import LlmCallConfig
 from agent.middleware.model_calls.llm_error_handling import LLMErrorHandlingMiddleware
-from agent.middleware.model_calls.provider_errors import read_failure
+from agent.middleware.model_calls.provider_errors import described, read_failure
 
+URL = "http://someone:sk-secret@models.example:8080/v1/chat?api_key=sk-secret"
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
 
@@ -118,3 +121,35 @@ async def test_after_the_last_attempt_the_failure_names_its_cause() -> None:
     assert len(attempts.waits) == 2
     assert failed.value.user_message == "The model is busy."
     assert isinstance(failed.value.__cause__, StatusError)
+
+
+def _unreached(cause: Exception) -> openai.APIConnectionError:
+    try:
+        try:
+            raise cause
+        except OSError as error:
+            raise openai.APIConnectionError(request=httpx2.Request("POST", URL)) from error
+    except openai.APIConnectionError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            _unreached(ConnectionRefusedError(111, "Connection refused")),
+            "APIConnectionError, host models.example:8080, ConnectionRefusedError: Connection refused",
+        ),
+        (_unreached(OSError("sk-secret")), "APIConnectionError, host models.example:8080, OSError"),
+        (httpx2.ReadError("sk-secret"), "ReadError"),
+        (
+            ConnectionResetError(104, "Connection reset by peer"),
+            "ConnectionResetError, ConnectionResetError: Connection reset by peer",
+        ),
+        (StatusError(500), "StatusError"),
+    ],
+    ids=repr,
+)
+def test_the_log_says_which_host_was_not_reached_and_why_and_no_secret(error: Exception, said: str) -> None:
+    """Symptom: "the model gave no answer (connection, APIConnectionError)" left the operator to guess."""
+    assert described(error) == said

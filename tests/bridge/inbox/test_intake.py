@@ -1,6 +1,7 @@
 """The threshold: who may speak, what was here before, what is stored before it is acknowledged."""
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
@@ -85,6 +86,23 @@ async def test_a_stranger_is_told_once_a_day_and_only_in_private(database: Datab
     assert delivery.body is not None
     assert "eve" in delivery.body.parts[0].text
     assert await database.read(inbox.count_open) == 0
+
+
+async def test_the_operator_is_told_whom_the_bot_refused_once_a_day_and_not_what_was_said(
+    house: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Symptom: somebody said that the bot did not answer, and nothing said why."""
+    group = {"chat_kind": ChatKind.GROUP, "conversation": replace(CHAT, chat="g")}
+    with caplog.at_level(logging.INFO, "bridge.inbox"):
+        for _ in range(2):
+            await house.intake.submit(message("my secret", STRANGER))
+            await house.intake.submit(message("my secret", STRANGER, **group))
+        await house.intake.submit(message("hello"))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"refused eve in {CHAT}: not among those who may speak here",
+        f"refused eve in {group['conversation']}: not among those who may speak here",
+    ]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 async def test_a_message_gets_its_sign_and_a_platform_that_fails_costs_only_that(house: Inbox) -> None:

@@ -1,11 +1,15 @@
 """`threadbridge doctor` tries the token without listening."""
 
+import logging
+
 import pytest
 from pydantic import SecretStr
 
 from channels.contract import ChannelNotConfigured, ChannelUnavailable
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramConfig
+from tests.channels.telegram.turns import made_channel
+from tests.contracts.host import MemoryHost
 from tests.simulators.telegram.client import TelegramSimulator
 
 
@@ -23,6 +27,17 @@ async def test_a_good_token_says_who_the_bot_is_and_a_wrong_one_what_to_do() -> 
         with pytest.raises(ChannelNotConfigured, match="BotFather"):
             await said(telegram.base_url, "1:WRONG")
         assert await telegram.pending_updates() == []
+
+
+async def test_the_log_names_the_bot_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    async with TelegramSimulator() as telegram:
+        channel = made_channel(telegram)
+        with caplog.at_level(logging.INFO, "channels.telegram"):
+            await channel.start(MemoryHost())
+        await channel.stop()
+        await channel.close()
+        assert f"telegram: answers as @{telegram.bot_username}" in caplog.messages
+        assert telegram.token not in caplog.text
 
 
 async def test_a_platform_that_is_away_is_not_the_tokens_fault() -> None:
