@@ -57,6 +57,8 @@ def serve(
     """Run the bridge until it is told to stop (Ctrl-C, SIGTERM)."""
     import logging
 
+    import uvloop
+
     from bridge.app import run
     from bridge.logs import set_up_logging
 
@@ -64,7 +66,7 @@ def serve(
     set_up_logging(log_level, loaded.secrets())
     for warning in loaded.warnings:
         logging.getLogger("bridge.config").warning("%s", warning)
-    asyncio.run(run(loaded.with_only(only) if only else loaded))
+    uvloop.run(run(loaded.with_only(only) if only else loaded))
 
 
 @app.command()
