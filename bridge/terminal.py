@@ -112,7 +112,7 @@ class _Screen:
                 self._in_line = not text.endswith("\n")
             case TextFinished(message_id, text) if text and message_id not in self._streamed:
                 self.say(text)
-            case ToolStarted(_, name, detail):
+            case ToolStarted(_, _, name, detail):
                 self._aside(f"· {name} {detail}".rstrip())
             case ToolFinished(_, failed) if failed:
                 self._aside("· that failed")

@@ -1,7 +1,7 @@
 """(the answer so far, one event) → the answer as it stands now. Pure."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bridge.delivery.events import (
@@ -37,10 +37,14 @@ STOPPED = "Stopped."
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A Reply, and which of its texts the thread does not keep yet (they vanish when their step is done again)."""
+    """A Reply, which of its texts the thread does not keep yet (they vanish when their step is done again), and who asked for which tool.
+
+    `asked` has the activity that the newest message began under each call id: a result names only the id.
+    """
 
     reply: Reply
     unfinished: frozenset[str] = frozenset()
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def begin(cls, run_id: str) -> "Composition":
@@ -55,14 +59,14 @@ def compose(composition: Composition, event: RunEvent) -> Composition:
 
 def _restart_step(composition: Composition, _event: AttemptStarted | StepRestarted) -> Composition:
     kept = tuple(part for part in composition.reply.parts if not _is_unfinished(part, composition.unfinished))
-    return Composition(replace(composition.reply, parts=kept))
+    return replace(composition, reply=replace(composition.reply, parts=kept), unfinished=frozenset())
 
 
 def _keep_steps(composition: Composition, event: StepsKept) -> Composition:
     kept = tuple(
         part for part in composition.reply.parts if not isinstance(part, Text | ToolActivity) or part.id in event.ids
     )
-    return Composition(replace(composition.reply, parts=kept))
+    return replace(composition, reply=replace(composition.reply, parts=kept), unfinished=frozenset())
 
 
 def _add_text(composition: Composition, event: TextDelta) -> Composition:
@@ -70,7 +74,8 @@ def _add_text(composition: Composition, event: TextDelta) -> Composition:
     if before is not None and event.message_id not in composition.unfinished:
         return composition  # the thread keeps the whole text already
     text = Text(event.message_id, (before.markdown if before else "") + event.text)
-    return Composition(_put(composition.reply, text), composition.unfinished | {event.message_id})
+    reply, unfinished = _put(composition.reply, text), composition.unfinished | {event.message_id}
+    return replace(composition, reply=reply, unfinished=unfinished)
 
 
 def _finish_text(composition: Composition, event: TextFinished) -> Composition:
@@ -85,22 +90,24 @@ def _finish_text(composition: Composition, event: TextFinished) -> Composition:
         if not (isinstance(part, Text) and part.id in composition.unfinished and part.id != event.message_id)
     )
     reply = replace(streamed, parts=kept)
-    return Composition(
-        _put(reply, Text(event.message_id, event.text)) if event.text else _without(reply, event.message_id)
-    )
+    text = Text(event.message_id, event.text)
+    told = _put(reply, text) if event.text else _without(reply, event.message_id)
+    return replace(composition, reply=told, unfinished=frozenset())
 
 
 def _start_tool(composition: Composition, event: ToolStarted) -> Composition:
-    if any(isinstance(part, ToolActivity) and part.id == event.call_id for part in composition.reply.parts):
+    name = event.activity_id
+    composition = replace(composition, asked={**composition.asked, event.call_id: name})
+    if any(isinstance(part, ToolActivity) and part.id == name for part in composition.reply.parts):
         return composition
-    activity = ToolActivity(event.call_id, event.name, ActivityState.RUNNING, event.detail)
+    activity = ToolActivity(name, event.name, ActivityState.RUNNING, event.detail)
     return replace(composition, reply=_put(composition.reply, activity))
 
 
 def _finish_tool(composition: Composition, event: ToolFinished) -> Composition:
-    state = ActivityState.FAILED if event.failed else ActivityState.DONE
+    state, name = ActivityState.FAILED if event.failed else ActivityState.DONE, composition.asked.get(event.call_id)
     parts = tuple(
-        replace(part, state=state) if isinstance(part, ToolActivity) and part.id == event.call_id else part
+        replace(part, state=state) if isinstance(part, ToolActivity) and part.id == name else part
         for part in composition.reply.parts
     )
     return replace(composition, reply=replace(composition.reply, parts=parts))
@@ -134,7 +141,8 @@ def _end(composition: Composition, event: RunEnded) -> Composition:
         parts = (*parts, Notice(NoticeKind.STOPPED, STOPPED))
     elif not parts:
         parts = (Notice(NoticeKind.INFO, "(The agent gave no answer.)"),)
-    return Composition(replace(composition.reply, parts=parts, phase=ReplyPhase.FINAL))
+    reply = replace(composition.reply, parts=parts, phase=ReplyPhase.FINAL)
+    return replace(composition, reply=reply, unfinished=frozenset())
 
 
 def settle(reply: Reply, clarification: Clarification, *, add: bool = False) -> Reply:

@@ -57,16 +57,22 @@ class TextFinished:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """The model asked for a tool."""
+    """A message of the model asked for a tool. Providers use a call's id again in later messages."""
 
+    message_id: str
     call_id: str
     name: str
     detail: str
 
+    @property
+    def activity_id(self) -> str:
+        """What tells this use of the tool from every other one of the run."""
+        return _activity_id(self.message_id, self.call_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """The tool has answered."""
+    """The tool has answered the newest message that asked for it under this id."""
 
     call_id: str
     failed: bool
@@ -159,8 +165,16 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[RunEvent]:
 
 
 def _ids(messages: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    calls = [
+        _activity_id(message.get("id") or "", call["id"])
+        for message in messages
+        for call in message.get("tool_calls") or ()
+    ]
     return frozenset([*(message.get("id") or "" for message in messages), *calls])
+
+
+def _activity_id(message_id: str, call_id: str) -> str:
+    return f"{message_id}/{call_id}"
 
 
 def _from_chunk(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[RunEvent]:
@@ -181,11 +195,11 @@ def _from_update(update: Mapping[str, Any]) -> Iterator[RunEvent]:
 
 
 def _from_answer(message: Mapping[str, Any]) -> Iterator[RunEvent]:
-    text = text_of(message.get("content"))
-    yield TextFinished(message.get("id") or "", text)
+    text, message_id = text_of(message.get("content")), message.get("id") or ""
+    yield TextFinished(message_id, text)
     for call in message.get("tool_calls") or ():
         if call["name"] not in _OWN_DISPLAY:
-            yield ToolStarted(call["id"], call["name"], _detail(call.get("args") or {}))
+            yield ToolStarted(message_id, call["id"], call["name"], _detail(call.get("args") or {}))
 
 
 def _from_custom(data: Any) -> Iterator[RunEvent]:

@@ -94,13 +94,25 @@ def test_only_the_text_of_content_blocks_is_shown() -> None:
 
 
 def test_tools_are_shown_as_they_run_with_what_they_are_about() -> None:
-    running = ToolActivity("call-ls", "ls", ActivityState.RUNNING, "ls.txt")
+    running = ToolActivity("a/call-ls", "ls", ActivityState.RUNNING, "ls.txt")
     assert composed(update(ai("Look:", "a", "ls"))).parts == (Text("a", "Look:"), running)
     done = composed(update(ai("", "a", "ls", "bash")), update(tool("ls"), tool("bash", "error"), node="tools"))
     assert [(activity.name, activity.state) for activity in done.parts] == [
         ("ls", ActivityState.DONE),
         ("bash", ActivityState.FAILED),
     ]
+
+
+def test_an_id_that_is_used_again_in_a_later_step_is_another_use_of_the_tool() -> None:
+    """Symptom: of a tool that was used twice only the first use was shown."""
+    first = (update(ai("", "a", "ls")), update(tool("ls", "error"), node="tools"))
+    reply = composed(*first, update(ai("", "b", "ls")))
+    assert [part.state for part in reply.parts] == [ActivityState.FAILED, ActivityState.RUNNING]
+    kept = house("finished", messages=[ai("", "a", "ls"), tool("ls", "error"), ai("", "b", "ls")])
+    again = composed(*first, update(ai("", "b", "ls")), begins(2), kept)
+    assert again.parts == reply.parts
+    done = composed(*first, update(ai("", "b", "ls")), begins(2), kept, update(tool("ls"), node="tools"))
+    assert [part.state for part in done.parts] == [ActivityState.FAILED, ActivityState.DONE]
 
 
 def test_a_long_detail_is_cut_and_never_all_arguments_are_told() -> None:
@@ -163,7 +175,7 @@ def test_a_message_that_turns_out_to_be_hidden_takes_its_streamed_words_back() -
 def test_another_attempt_drops_the_unfinished_step_and_keeps_the_rest() -> None:
     before = (begins(), update(ai("First.", "a", "ls")), update(tool("ls"), node="tools"), delta("Seco", "b"))
     reply = composed(*before, begins(2))
-    assert [each.id for each in reply.parts] == ["a", "call-ls"]
+    assert [each.id for each in reply.parts] == ["a", "a/call-ls"]
     assert composed(*before, begins(2), delta("Second", "c")).parts[-1] == Text("c", "Second")
 
 
@@ -206,9 +218,7 @@ def _steps(draw: st.DrawFn) -> list[tuple[list[StreamPart], list[dict[str, Any]]
         tools = draw(st.lists(st.sampled_from(["ls", "bash"]), max_size=2, unique=True))
         chunk_id = f"chunk-{number}" if draw(st.booleans()) else f"m-{number}"
         message = ai("".join(words), f"m-{number}", *tools)
-        for call in message["tool_calls"]:
-            call["id"] = f"{number}-{call['name']}"
-        results = [{**tool(name), "tool_call_id": f"{number}-{name}"} for name in tools]
+        results = [tool(name) for name in tools]  # under the same ids in every step, as some providers have it
         steps.append(([*(delta(word, chunk_id) for word in words), update(message)], [message]))
         if results:
             steps.append(([update(*results, node="tools")], results))
