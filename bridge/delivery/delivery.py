@@ -139,7 +139,7 @@ class Delivery:
             if reader.done():
                 reader.result()
                 break
-            if self._section.streaming and self._channel.capabilities.streams and self._latest != shown:
+            if self._latest != shown and self._shows_now(self._latest):
                 await self._pace()
                 shown = self._latest  # after the wait: only the newest is worth a request
                 started = time.monotonic()
@@ -147,6 +147,11 @@ class Delivery:
                     shown = None
                     self._changed.set()
                 await asyncio.wait({reader}, timeout=_REST * (time.monotonic() - started))
+
+    def _shows_now(self, reply: Reply) -> bool:
+        """Without streaming an answer is shown when it is whole; that a turn waits is said all the same."""
+        streams = self._section.streaming and self._channel.capabilities.streams
+        return streams or reply.phase is ReplyPhase.QUEUED
 
     async def _wait_for_earlier_answers(self, run_id: str) -> None:
         """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""

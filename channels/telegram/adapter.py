@@ -27,6 +27,7 @@ from channels.contract import (
     PressVerdict,
     ReceiptSign,
     Reply,
+    ReplyPhase,
     StopRequested,
     TextUnit,
 )
@@ -154,7 +155,7 @@ class TelegramChannel:
         """Show the snapshot: growing as a draft or in an edited message, in the end as messages and files."""
         if self._host is None:
             raise RuntimeError("the channel was not started")
-        if not (reply.is_final or self._section.streaming):
+        if reply.phase is ReplyPhase.WORKING and not self._section.streaming:
             return receipt
         target.permit()
         means = Means(self._outbound, self._throttle, self._host)

@@ -102,6 +102,28 @@ async def test_who_waits_is_told_behind_how_many_and_then_sees_the_answer(post: 
     await post.settled(waiting.run_id)
 
 
+async def test_without_streaming_who_waits_is_told_so_and_then_sees_the_answer_alone(start: StartPost) -> None:
+    """Symptom: with `streaming: false` nothing said that a message waited."""
+    post = start(streaming=False)
+    first, first_stream = await post.begin()
+    waiting, _ = await post.begin(claim=False)
+    await post.posted(waiting.run_id)
+    assert [reply.phase for reply in post.door.shown] == [ReplyPhase.QUEUED]
+    await post.end(first, first_stream, BODY)
+    claimed = await post.database.write(
+        lambda c: runs.claim_next(c, owner="me", now=utc_now(), lease_expires_at=utc_now() + timedelta(hours=1))
+    )
+    assert claimed is not None
+    stream = post.hub.open(claimed)
+    post.say(stream, "second")
+    await asyncio.sleep(0.05)
+    await post.end(claimed, stream, BODY)
+    await post.settled(waiting.run_id)
+    shown = [reply.phase for reply in post.door.shown if reply.run_id == waiting.run_id]
+    assert shown == [ReplyPhase.QUEUED, ReplyPhase.FINAL]
+    assert post.door.posted == ["m-1", "m-2"]
+
+
 async def test_a_turn_stopped_while_it_waits_says_so(post: Post) -> None:
     await post.begin()
     waiting, _ = await post.begin(claim=False)

@@ -117,12 +117,14 @@ async def test_drafts_that_are_refused_for_their_rate_do_not_hold_back_the_answe
     assert await texts(telegram, ana.id) == ["one two three"]
 
 
-async def test_without_streaming_only_the_answer_is_sent(telegram, channel, host, ana) -> None:
+async def test_without_streaming_only_the_answer_is_sent_and_that_it_waits(telegram, channel, host, ana) -> None:
     turn = await asked(channel, host, ana)
     await channel.stop()
     turn.channel = made_channel(telegram, streaming=False)
     assert not turn.channel.capabilities.streams
     await turn.channel.start(host)
+    await turn.show(at(ReplyPhase.QUEUED, Notice(NoticeKind.WAITING, "Waits behind 1.")))
+    assert await texts(telegram, ana.id) == ["⏳ Waits behind 1."]
     await turn.show(working("half"))
     assert (await telegram.chat(ana.id)).drafts == ()
     await turn.show(final("whole"))
