@@ -38,7 +38,7 @@ from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
 from bridge.signals import Signals
 from bridge.threads import ThreadService
-from channels.contract import Channel, ChannelHealth, ChannelSection, SupportsHttpRoutes
+from channels.contract import Channel, ChannelHealth, ChannelSection, SupportsHttpRoutes, SupportsWebhooks
 from channels.registry import PLUGINS
 
 logger = logging.getLogger(__name__)
@@ -155,14 +155,18 @@ class _House:
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
         self.host = House(database, intake, uploads, artifacts, assistant_id, clock)
         self.retention = Retention(database, config.runs, clock)
-        routes = [
-            route
-            for channel in channels.values()
-            if isinstance(channel, SupportsHttpRoutes)
-            for route in channel.http_routes()
-        ]
+        doors = channels.values()
         self.gateway = Gateway(
-            self.manager, self.threads, settings=config.gateway, health=self._health, channel_routes=routes
+            self.manager,
+            self.threads,
+            settings=config.gateway,
+            health=self._health,
+            channel_routes=[
+                route for door in doors if isinstance(door, SupportsHttpRoutes) for route in door.http_routes()
+            ],
+            webhook_routes=[
+                route for door in doors if isinstance(door, SupportsWebhooks) for route in door.webhook_routes()
+            ],
         )
         self.bridge = Bridge(config, database, agent, self.manager, self.threads, channels, self.gateway, signals)
 

@@ -22,6 +22,7 @@ from bridge.gateway.routes.access import AccessRoutes
 from bridge.gateway.routes.health import HealthOfChannels, HealthRoutes
 from bridge.gateway.routes.runs import RunRoutes
 from bridge.gateway.routes.threads import ThreadRoutes
+from bridge.gateway.webhooks import Webhooks
 from bridge.runs.manager import RunManager
 from bridge.threads import ThreadService
 
@@ -42,6 +43,7 @@ class Gateway:
         settings: GatewayConfig,
         health: HealthOfChannels,
         channel_routes: Sequence[web.AbstractRouteDef] = (),
+        webhook_routes: Sequence[web.AbstractRouteDef] = (),
     ) -> None:
         self._settings = settings
         self._live = LiveResponses(
@@ -49,9 +51,11 @@ class Gateway:
         )
         self._abandoned = AbandonedRuns(manager.cancel, grace_seconds=settings.disconnect_grace_seconds)
         self._token = AccessToken(settings.access_token) if settings.access_token else None
+        self._webhooks = Webhooks()
         app = self._application()
         app.add_routes(self._api_routes(manager, threads, HealthRoutes(health)))
         app.add_routes(channel_routes)
+        self._webhooks.add_to(app, webhook_routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
 
     @property
@@ -90,8 +94,8 @@ class Gateway:
     def _middlewares(self) -> list[Middleware]:
         """Outermost first. With a token any host name will do: a rebound page does not know the token."""
         if self._token is None:
-            return [errors_as_json, only_hosts_of(self._settings.host), same_origin]
-        return [errors_as_json, same_origin, only_with(self._token)]
+            return [errors_as_json, only_hosts_of(self._settings.host, self._webhooks), same_origin]
+        return [errors_as_json, same_origin, only_with(self._token, self._webhooks)]
 
     def _api_routes(self, manager: RunManager, threads: ThreadService, health: HealthRoutes) -> list[web.RouteDef]:
         bodies = Bodies(self._settings.stalled_client_seconds)

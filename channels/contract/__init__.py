@@ -11,6 +11,7 @@ from channels.contract.channel import (
     SupportsPressAnswer,
     SupportsPrivateHint,
     SupportsReactions,
+    SupportsWebhooks,
 )
 from channels.contract.config import Access, BusyPolicy, ChannelSection
 from channels.contract.conversation import ChatKind, ConversationKey
@@ -127,6 +128,7 @@ __all__ = [
     "SupportsPressAnswer",
     "SupportsPrivateHint",
     "SupportsReactions",
+    "SupportsWebhooks",
     "Text",
     "TextUnit",
     "Todo",

@@ -83,10 +83,22 @@ class Channel(Protocol):
 
 @runtime_checkable
 class SupportsHttpRoutes(Protocol):
-    """The channel is spoken to over HTTP: webhooks, or pages of its own."""
+    """The channel has pages of its own. They stand behind the gateway's access token like everything else."""
 
     def http_routes(self) -> Sequence[web.AbstractRouteDef]:
         """Routes for the gateway's server, made once before it starts."""
+
+
+@runtime_checkable
+class SupportsWebhooks(Protocol):
+    """The platform calls the channel over HTTP."""
+
+    def webhook_routes(self) -> Sequence[web.AbstractRouteDef]:
+        """Routes for the gateway's server, made once before it starts, each of which verifies its requests itself.
+
+        A platform can send no access token of ours and calls the server by its public name, so neither is asked for here: a
+        handler checks the platform's signature or secret over the unparsed body before it does anything else.
+        """
 
 
 @runtime_checkable

@@ -8,17 +8,18 @@ from aiohttp.typedefs import Handler, Middleware
 
 from bridge.gateway.access import AccessToken
 from bridge.gateway.encoding import json_error
+from bridge.gateway.webhooks import Webhooks
 
 SIGN_IN_PATH = "/access"
 _OPEN_PATHS = frozenset({"/health", "/health/live", SIGN_IN_PATH})
 
 
-def only_with(token: AccessToken) -> Middleware:
-    """A middleware that sends a browser without the token to the sign-in page and refuses everybody else."""
+def only_with(token: AccessToken, webhooks: Webhooks) -> Middleware:
+    """A middleware that sends a browser without the token to the sign-in page and refuses everybody else but webhooks."""
 
     @web.middleware
     async def access(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path in _OPEN_PATHS or token.admits(request):
+        if request.path in _OPEN_PATHS or webhooks.take(request) or token.admits(request):
             return await handler(request)
         if _is_navigation(request):
             raise web.HTTPSeeOther(f"{SIGN_IN_PATH}?{urlencode({'next': request.path_qs})}")

@@ -160,10 +160,23 @@ class ScriptedRuns:
 class House:
     """The gateway under test, what stands behind it, and a plain HTTP client in front."""
 
-    def __init__(self, settings: GatewayConfig, routes: list[web.RouteDef], health: dict[str, ChannelHealth]) -> None:
+    def __init__(
+        self,
+        settings: GatewayConfig,
+        routes: list[web.RouteDef],
+        webhooks: list[web.RouteDef],
+        health: dict[str, ChannelHealth],
+    ) -> None:
         self.threads = MemoryThreads()
         self.runs = ScriptedRuns(self.threads)
-        self.gateway = Gateway(self.runs, self.threads, settings=settings, health=lambda: health, channel_routes=routes)
+        self.gateway = Gateway(
+            self.runs,
+            self.threads,
+            settings=settings,
+            health=lambda: health,
+            channel_routes=routes,
+            webhook_routes=webhooks,
+        )
         self.http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
 
     async def thread(self, thread_id: str = "t") -> str:
@@ -184,9 +197,13 @@ async def start_house() -> AsyncIterator[StartHouse]:
     async with AsyncExitStack() as stack:
 
         async def start(
-            *, routes: list[web.RouteDef] | None = None, health: dict[str, ChannelHealth] | None = None, **settings: Any
+            *,
+            routes: list[web.RouteDef] | None = None,
+            webhooks: list[web.RouteDef] | None = None,
+            health: dict[str, ChannelHealth] | None = None,
+            **settings: Any,
         ) -> House:
-            house = House(GatewayConfig(**{"port": 0} | settings), routes or [], health or {})
+            house = House(GatewayConfig(**{"port": 0} | settings), routes or [], webhooks or [], health or {})
             stack.push_async_callback(house.http.close)
             await house.gateway.start()
             stack.push_async_callback(house.gateway.stop)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from aiohttp import web
 from pydantic import ValidationError
 
 from bridge.gateway.access import COOKIE
@@ -216,3 +217,31 @@ async def test_a_foreign_form_cannot_sign_anybody_in(closed):
     )
     assert response.status == 403
     assert COOKIE not in response.cookies
+
+
+async def _hook(request):
+    """As a platform's is: it lets in only what the platform has signed."""
+    return web.Response(text="heard" if request.headers.get("X-Signature") == "good" else "forged")
+
+
+async def test_a_platform_reaches_its_webhook_without_the_token_and_nothing_else(start_house):
+    """Symptom: a platform that calls us was sent away with 401, for it knows no token of ours."""
+    house = await start_house(
+        access_token=TOKEN, webhooks=[web.post("/hooks/demo", _hook)], routes=[web.post("/pages/demo", _hook)]
+    )
+    signed = {"X-Signature": "good"}
+    called = await house.request("POST", "/hooks/demo", headers=signed)
+    assert (called.status, await called.text()) == (200, "heard")
+    assert await (await house.request("POST", "/hooks/demo")).text() == "forged"
+    for method, path in (("GET", "/hooks/demo"), ("POST", "/hooks/demo/x"), ("POST", "/pages/demo"), ("GET", API)):
+        assert (await house.request(method, path, headers=signed)).status == 401, (method, path)
+
+
+async def test_a_webhook_is_called_by_the_servers_public_name_and_nothing_else_is(start_house):
+    house = await start_house(webhooks=[web.post("/hooks/demo", _hook)])
+    public = {"Host": "bot.example.org", "X-Signature": "good"}
+    assert (await house.request("POST", "/hooks/demo", headers=public)).status == 200
+    assert (await house.request("GET", "/health", headers=public)).status == 403
+    assert (
+        await house.request("POST", "/hooks/demo", headers={**public, "Origin": "https://evil.example"})
+    ).status == 403
