@@ -25,7 +25,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from agent.errors import CheckpointNotStored, LeaseLost
 from agent.savers.pruning import replaced_at_once, stored_place
 from agent.savers.serde import CompressedSerializer
-from agent.savers.store import OnRefused
+from agent.savers.store import OnRefused, first_line
 
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
@@ -116,7 +116,7 @@ class PostgresCheckpoints:
 
     async def claim(self, thread_id: str, fence: int) -> None:
         """Raise the thread's fence; raises `LeaseLost` if a higher one stands."""
-        async with self.pool.connection() as connection, connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             row = await (await connection.execute(READ_FENCE, (thread_id,))).fetchone()
             if row is None or row["fence"] < fence:
                 await connection.execute(RAISE_FENCE, (thread_id, fence))
@@ -125,7 +125,7 @@ class PostgresCheckpoints:
     async def newest(self, thread_id: str) -> str | None:
         """Give the id of the thread's newest checkpoint."""
         query = "SELECT max(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = ''"
-        async with self.pool.connection() as connection:
+        async with self._connection() as connection:
             row = await (await connection.execute(query, (thread_id,))).fetchone()
         return None if row is None else row["newest"]
 
@@ -161,9 +161,18 @@ class PostgresCheckpoints:
     @asynccontextmanager
     async def fenced(self, thread_id: str, fence: int | None) -> AsyncIterator[Connection]:
         """Open a transaction in which the fence has been compared and cannot be raised before it ends."""
-        async with self.pool.connection() as connection, connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             await check_fence(connection, thread_id, fence)
             yield connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection; what the database refuses or does not answer is `CheckpointNotStored`."""
+        try:
+            async with self.pool.connection() as connection:
+                yield connection
+        except (PsycopgError, PoolTimeout) as error:
+            raise CheckpointNotStored(f"the checkpoint database refused: {first_line(error)}") from error
 
 
 class PostgresSaver(AsyncPostgresSaver):
@@ -229,11 +238,8 @@ class PostgresSaver(AsyncPostgresSaver):
     @asynccontextmanager
     async def _fenced(self, thread_id: str) -> AsyncIterator[Connection]:
         try:
-            try:
-                async with self._store.fenced(thread_id, self._fence) as connection:
-                    yield connection
-            except (PsycopgError, PoolTimeout) as error:
-                raise CheckpointNotStored("the checkpoint database refused a write") from error
+            async with self._store.fenced(thread_id, self._fence) as connection:
+                yield connection
         except (LeaseLost, CheckpointNotStored) as refused:
             if self._on_refused is not None:
                 self._on_refused(refused)

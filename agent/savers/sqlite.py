@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -24,7 +24,7 @@ from agent.errors import CheckpointNotStored, LeaseLost
 from agent.savers.pruning import replaced_at_once, stored_place
 from agent.savers.serde import CompressedSerializer
 from agent.savers.sqlite_writer import BUSY_TIMEOUT_SECONDS, SqliteWriter, transaction
-from agent.savers.store import OnRefused
+from agent.savers.store import OnRefused, first_line
 
 T = TypeVar("T")
 
@@ -110,13 +110,14 @@ class SqliteCheckpoints:
                 db.execute(RAISE_FENCE, (thread_id, fence))
                 check_fence(db, thread_id, fence)
 
-        await self.writer.run(job)
+        await self.run(job)
 
     async def newest(self, thread_id: str) -> str | None:
         """Give the id of the thread's newest checkpoint."""
         query = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
-        async with self.reader.execute(query, (thread_id,)) as cursor:
-            row = await cursor.fetchone()
+        with _as_ours():
+            async with self.reader.execute(query, (thread_id,)) as cursor:
+                row = await cursor.fetchone()
         return None if row is None else row[0]
 
     async def prune(self, thread_id: str, fence: int) -> None:
@@ -144,7 +145,7 @@ class SqliteCheckpoints:
                     db.execute(statement, values)
             return True
 
-        return await self.writer.run(job)
+        return await self.run(job)
 
     async def delete(self, thread_id: str) -> None:
         """Forget the thread and its fence; whoever still holds the lease finds none and stops."""
@@ -164,7 +165,12 @@ class SqliteCheckpoints:
                 for statement in statements:
                     db.execute(statement, values)
 
-        await self.writer.run(job)
+        await self.run(job)
+
+    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a job on the writer's thread; what the file refuses is `CheckpointNotStored`."""
+        with _as_ours():
+            return await self.writer.run(job)
 
 
 class SqliteSaver(AsyncSqliteSaver):
@@ -237,14 +243,19 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            try:
-                return await self._store.writer.run(job)
-            except sqlite3.Error as error:
-                raise CheckpointNotStored("the checkpoint file refused a write") from error
+            return await self._store.run(job)
         except (LeaseLost, CheckpointNotStored) as refused:
             if self._on_refused is not None:
                 self._on_refused(refused)
             raise
+
+
+@contextmanager
+def _as_ours() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise CheckpointNotStored(f"the checkpoint file refused: {first_line(error)}") from error
 
 
 def check_fence(db: sqlite3.Connection, thread_id: str, fence: int | None) -> None:

@@ -18,6 +18,7 @@ class CheckpointStore(Protocol):
 
     A thread's fence is a number that only grows. Whoever writes names the fence it was given; every write compares it
     in its own transaction and raises `LeaseLost` when another one stands, or none since the thread was deleted.
+    A database that refuses or does not answer is `CheckpointNotStored`, whatever its driver calls it.
     """
 
     def saver(self, fence: int | None = None, on_refused: OnRefused | None = None) -> BaseCheckpointSaver[Any]:
@@ -43,3 +44,8 @@ class CheckpointStore(Protocol):
     async def delete(self, thread_id: str) -> None:
         """Forget the thread and its fence."""
         ...
+
+
+def first_line(error: Exception) -> str:
+    """Give the driver's own sentence; what follows it repeats the statement."""
+    return str(error).partition("\n")[0]
