@@ -26,6 +26,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_NOBODY_READS = 499  # what nginx calls it in its log
 _AWAY = "The bridge is starting or stopping. Try again in a moment."
 
 
@@ -152,15 +153,23 @@ class Guard:
 
 
 def refusing(handler: Handler) -> Handler:
-    """A route whose Refusal becomes its answer."""
+    """A route whose Refusal becomes its answer. That somebody went away before they had it is no error of ours."""
 
     async def answered(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
         except Refusal as refusal:
             return answer({"detail": refusal.detail}, refusal.status)
+        except ConnectionError:
+            if not _is_gone(request):
+                raise
+            return answer({"detail": "The browser went away."}, _NOBODY_READS)
 
     return answered
+
+
+def _is_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def answer(content: object, status: int = 200) -> web.Response:

@@ -1,10 +1,12 @@
 """A house of memory and a scripted agent: enough of the bridge to open the page's door."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
@@ -35,6 +37,7 @@ from channels.contract import (
 from channels.web.adapter import WebChannel
 from channels.web.config import WebConfig
 
+_log = logging.getLogger(__name__)
 UPLOADS = PurePosixPath("/mnt/user-data/uploads")
 OUTPUTS = PurePosixPath("/mnt/user-data/outputs")
 MIME_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".html": "text/html", ".csv": "text/csv"}
@@ -58,6 +61,11 @@ async def error_table(
         return await handler(request)
     except HouseError as error:
         return web.json_response({"detail": error.user_message}, status=error.status)
+    except web.HTTPException:
+        raise
+    except Exception:  # noqa: BLE001 - the edge of a request, as in the gateway
+        _log.exception("%s %s failed", request.method, request.path)
+        return web.json_response({"detail": "Something went wrong inside."}, status=500)
 
 
 @dataclass
@@ -69,7 +77,9 @@ class MemoryHouse:
     refuses: bool = False
     portion: int = 1_000
     failing: set[str] = field(default_factory=set)
-    """What does not work just now: `open_conversation`, or the name of a file."""
+    """What does not work just now: `open_conversation`, `conversations`, or the name of a file."""
+    broken: Exception | None = None
+    """What comes out of everything that may fail, when it is set."""
     slow: dict[str, asyncio.Event] = field(default_factory=dict)
     """What waits for its event: the same."""
     running: set[str] = field(default_factory=set)
@@ -117,6 +127,7 @@ class MemoryHouse:
         return self.questions.get(token)
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
+        await self._work("conversations")
         mine = [
             replace(summary, is_running=key.chat in self.running)
             for key, summary in self.opened.items()
@@ -156,6 +167,8 @@ class MemoryHouse:
     async def _work(self, what: str) -> None:
         if what in self.slow:
             await self.slow[what].wait()
+        if self.broken is not None:
+            raise self.broken
         if what in self.failing:
             raise HouseError(503, "The bridge is busy. Try again in a moment.")
 
@@ -256,6 +269,13 @@ async def deliver(
     return await house.channel.deliver(target, reply, DeliveryReceipt())
 
 
+class _GatewayLike(TestServer):
+    """Lets a handler go on when its reader has left, as the gateway does."""
+
+    async def _make_runner(self, **options: Any) -> web.BaseRunner:
+        return await super()._make_runner(**{**options, "handler_cancellation": False})
+
+
 async def open_house(
     house: MemoryHouse, state_dir: Path, port: int | None = None, channel: WebChannel | None = None
 ) -> TestServer:
@@ -269,7 +289,7 @@ async def open_house(
         await channel.stop()
 
     app.on_shutdown.append(end)
-    server = TestServer(app, port=port or 0)
+    server = _GatewayLike(app, port=port or 0)
     await channel.start(house)
     await server.start_server()
     return server
