@@ -3,6 +3,7 @@
 BridgeError
 ├── ConfigError              the configuration is wrong; the message points at the line and says what to write
 ├── SchemaTooNew             the database was made by a newer version of the program
+├── SchemaUnusable           the database has tables under our names that are not as we make them
 ├── DatabaseUnreachable      the database does not answer, or refuses us
 ├── HomeUnusable             the home folder cannot be made or written
 ├── CannotListen             the gateway's host or port cannot be bound
@@ -47,6 +48,12 @@ class SchemaTooNew(BridgeError):
     """The database's revision is unknown to this program: it was upgraded by a newer one."""
 
     code = "schema_too_new"
+
+
+class SchemaUnusable(BridgeError):
+    """Tables under our names, without a revision, lack or demand what cannot be mended; the message names all of it."""
+
+    code = "schema_unusable"
 
 
 class DatabaseUnreachable(BridgeError):

@@ -14,6 +14,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "internal": HTTPStatus.INTERNAL_SERVER_ERROR,
     "config": HTTPStatus.INTERNAL_SERVER_ERROR,
     "schema_too_new": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "schema_unusable": HTTPStatus.INTERNAL_SERVER_ERROR,
     "home_unusable": HTTPStatus.INTERNAL_SERVER_ERROR,
     "cannot_listen": HTTPStatus.INTERNAL_SERVER_ERROR,
     "already_running": HTTPStatus.INTERNAL_SERVER_ERROR,

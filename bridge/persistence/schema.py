@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 import migrations
 from bridge.errors import DatabaseUnreachable, SchemaTooNew
 from bridge.persistence.database import Backend, T, Work
+from bridge.persistence.legacy import complete_columns
 from bridge.persistence.tables import metadata
 
 _BASELINE = "0001"
@@ -27,9 +28,10 @@ _upgrading: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKey
 async def bootstrap_schema(engine: Engine | AsyncEngine, *, backend: Backend) -> None:
     """Bring the database to the head revision; a second call changes nothing.
 
-    Empty: every table is made and stamped. Legacy (our tables, no version): what the first revision lacks is added, then
-    upgraded. Versioned: upgraded. A revision this program does not know raises SchemaTooNew. Safe when several processes start
-    together; other programs' tables are not touched. Raises DatabaseUnreachable.
+    Empty: every table is made and stamped. Legacy (our tables, no version): what the first revision has beyond them is added
+    (tables, indexes, columns), then upgraded; what cannot be added raises SchemaUnusable. Versioned: upgraded. A revision this
+    program does not know raises SchemaTooNew. Safe when several processes start together; other programs' tables are not touched.
+    Raises DatabaseUnreachable.
     """
     async with _upgrading.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         try:
@@ -106,6 +108,7 @@ def _complete_baseline(connection: Connection, config: Config) -> None:
     """Tables without a version: a crash between making them and stamping, or a copy made by hand."""
     baseline = ScriptDirectory.from_config(config).get_revision(_BASELINE)
     present = set(inspect(connection).get_table_names())
-    with Operations.context(MigrationContext.configure(connection)):
+    with Operations.context(MigrationContext.configure(connection)) as operations:
+        complete_columns(connection, operations, baseline.module.metadata)
         baseline.module.upgrade(skip=present)
     command.stamp(config, _BASELINE)

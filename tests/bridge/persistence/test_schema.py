@@ -12,7 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bridge.errors import SchemaTooNew
+from bridge.errors import SchemaTooNew, SchemaUnusable
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.schema import bootstrap_schema, head_revision, schema_revision
 from bridge.persistence.tables import metadata, threads_meta
@@ -121,6 +121,48 @@ async def test_what_a_broken_start_left_out_is_added(empty: Database, *, indexes
     assert await empty.read(tables) >= set(metadata.tables)
     assert await empty.read(difference) == []
     assert await empty.read(lambda c: c.execute(threads_meta.select()).one().thread_id) == "old"
+
+
+async def test_columns_that_rows_can_do_without_are_added(empty: Database) -> None:
+    """Symptom: such a database was stamped as whole, and failed at the first statement that named the column."""
+    await empty.write(lambda c: make(c, "threads_meta", "runs", "inbound_events", indexes=False))
+    await empty.write(lambda c: c.execute(threads_meta.insert().values(**THREAD)))
+    lacking = {
+        "threads_meta": ["display_name", "fence"],
+        "runs": ["cancel_action", "attempt"],
+        "inbound_events": ["run_id"],
+    }
+    for table, columns in lacking.items():
+        for column in columns:
+            await empty.write(lambda c, t=table, n=column: c.execute(text(f"ALTER TABLE {t} DROP COLUMN {n}")))
+
+    await bootstrap(empty)
+
+    assert await empty.read(difference) == []
+    row = await empty.read(lambda c: c.execute(threads_meta.select()).one())
+    assert (row.thread_id, row.display_name, row.fence) == ("old", None, 0)
+    assert await schema_revision(empty.engine) == (head_revision(), head_revision())
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("ALTER TABLE threads_meta DROP COLUMN user_id", "threads_meta lacks user_id"),
+        ("CREATE TABLE conversations (key TEXT PRIMARY KEY, settings TEXT)", "conversations lacks .*thread_id"),
+        ("CREATE TABLE runs (race TEXT NOT NULL, runner TEXT)", "runs lacks id, run_id.*runs demands race"),
+    ],
+)
+async def test_what_cannot_be_completed_is_refused_by_name_and_left_as_it_is(
+    empty: Database, damage: str, said: str
+) -> None:
+    """Symptom: another program's table `runs` was taken for ours."""
+    await empty.write(lambda c: make(c, "threads_meta"))
+    await empty.write(lambda c: c.execute(text("ALTER TABLE threads_meta DROP COLUMN fence")))
+    await empty.write(lambda c: c.execute(text(damage)))
+    before = await empty.read(snapshot)
+    with pytest.raises(SchemaUnusable, match=said):
+        await bootstrap(empty)
+    assert await empty.read(snapshot) == before
 
 
 async def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(empty: Database) -> None:
