@@ -25,7 +25,7 @@ from agent.sandbox import SandboxProvider, open_sandbox_provider
 from agent.savers import CheckpointStore, open_checkpoints
 from agent.tracing_hops import run_traced_calls_inline
 
-StreamPart = dict[str, Any]
+GraphPart = dict[str, Any]
 
 
 class AgentRuntime:
@@ -72,7 +72,7 @@ class AgentRuntime:
         modes: Sequence[str],
         subgraphs: bool = False,
         control: RunControl | None = None,
-    ) -> AsyncGenerator[StreamPart, None]:
+    ) -> AsyncGenerator[GraphPart, None]:
         """Run, and give what LangGraph streams (`astream`, version v2) as it comes.
 
         Ends by returning; raises `GraphDrained`, an `AgentError` or `CancelledError`. Whatever ends it, every write of
@@ -94,7 +94,7 @@ class AgentRuntime:
             control=control,
             version="v2",
         )
-        async with aclosing(cast("AsyncGenerator[StreamPart, None]", parts)) as stream:
+        async with aclosing(cast("AsyncGenerator[GraphPart, None]", parts)) as stream:
             while (part := await watch.next(stream)) is not None:
                 yield _shown(part)
 
@@ -222,7 +222,7 @@ def _input(request: RunRequest) -> Any:
     return None if request.input is None else {**request.input, TURN_BEGUN: False}
 
 
-def _shown(part: StreamPart) -> StreamPart:
+def _shown(part: GraphPart) -> GraphPart:
     """The part without the folding's own mark, which is nobody else's business."""
     data = part["data"]
     if part["type"] == "values":
@@ -265,7 +265,7 @@ class _WriteWatch:
             if self._waiting is not None:
                 self._waiting.cancel()
 
-    async def next(self, stream: AsyncIterator[StreamPart]) -> StreamPart | None:
+    async def next(self, stream: AsyncIterator[GraphPart]) -> GraphPart | None:
         """Give the next part, None at the end."""
         if (refusal := self._refusal()) is not None:
             raise refusal

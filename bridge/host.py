@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from bridge import conversations as places
+from bridge import conversation_threads
 from bridge.clock import Clock
 from bridge.errors import NotFound
 from bridge.files.artifacts import Artifacts
@@ -69,7 +69,7 @@ class House:
 
         def ensure(connection: Connection) -> None:
             record = conversations.ensure(connection, key, chat_kind, user_id, now=now)
-            places.with_thread(connection, record, self._assistant_id, now=now)
+            conversation_threads.with_thread(connection, record, self._assistant_id, now=now)
 
         await self._database.write(ensure)
 

@@ -6,16 +6,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from bridge import conversations
+from bridge import conversation_threads
 from bridge.clock import Clock
-from bridge.dispatch import clarifications as answers
-from bridge.dispatch import turns
+from bridge.dispatch import answers, turns
 from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, deliveries, inbox, runs, threads, transcript
-from bridge.persistence import conversations as records
+from bridge.persistence import clarifications, conversations, deliveries, inbox, runs, threads, transcript
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import NewDelivery
@@ -69,10 +67,10 @@ class Dispatcher:
 
     def _decide_next(self, connection: Connection, key: ConversationKey) -> Effects | NotYet | None:
         now = self._clock()
-        conversation = records.find(connection, key, lock=True)
+        conversation = conversations.find(connection, key, lock=True)
         events = inbox.undecided(connection, key)
         if events and conversation is None:
-            conversation = conversations.of_event(connection, events[0].event, now=now)
+            conversation = conversation_threads.of_event(connection, events[0].event, now=now)
             events = inbox.undecided(connection, key)  # again under the lock: another process may have been faster
         if not events or conversation is None:
             return None
@@ -195,10 +193,10 @@ class _Decision:
         self._effects.press = (event, verdict)
 
     def _turn(self) -> Turn:
-        thread_id = conversations.with_thread(
+        thread_id = conversation_threads.with_thread(
             self._connection, self._conversation, self._rules.assistant_id, now=self._now
         )
-        conversation = conversations.pointed_at(self._conversation, thread_id)
+        conversation = conversation_threads.pointed_at(self._conversation, thread_id)
         return Turn(
             self._connection, conversation, thread_id, self._rules.assistant_id, self._events, self._now, self._effects
         )
@@ -215,7 +213,7 @@ class _Decision:
         if not deliveries.insert(self._connection, delivery, now=self._now):
             return
         self._effects.deliveries_stored = True
-        current = records.find(self._connection, self._conversation.key)
+        current = conversations.find(self._connection, self._conversation.key)
         thread_id = current.thread_id if current else None
         if thread_id is not None and threads.find(self._connection, thread_id, lock=True) and delivery.body is not None:
             transcript.append_person(self._connection, thread_id, delivery.id, as_said(event), now=self._now)

@@ -1,6 +1,6 @@
 """`/new`: begin another thread."""
 
-from bridge.conversations import begin_thread
+from bridge.conversation_threads import begin_thread
 from bridge.dispatch.commands.command import Call, Command
 from bridge.persistence import runs
 from bridge.runs.manager import stop_all

@@ -1,6 +1,6 @@
 """Answers to the agent's questions: once, by the right person, in the right place."""
 
-from bridge.dispatch.clarifications import EXPIRED, GONE, NOT_YOURS
+from bridge.dispatch.answers import EXPIRED, GONE, NOT_YOURS
 from bridge.dispatch.decision import Effects
 from bridge.persistence import transcript
 from bridge.persistence.clarifications import AskedBy
