@@ -27,15 +27,20 @@ app = typer.Typer(
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 inbox_app = typer.Typer(help="Messages that could not be handled.", no_args_is_help=True)
 db_app = typer.Typer(help="The database.", no_args_is_help=True)
+access_app = typer.Typer(
+    help="Who may write to the bot, where `access: pairing` leaves it to the admins.", no_args_is_help=True
+)
 app.add_typer(config_app, name="config")
 app.add_typer(inbox_app, name="inbox")
 app.add_typer(db_app, name="db")
+app.add_typer(access_app, name="access")
 
 ConfigPath = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Else $THREADBRIDGE_CONFIG_PATH, ./config.yaml, or the defaults."),
 ]
 Level = Annotated[LogLevel, typer.Option("--log-level", help="How much is logged, on stderr.")]
+Code = Annotated[str, typer.Argument(metavar="CODE", help="As the person was told it.")]
 EventId = Annotated[int, typer.Argument(metavar="ID", help="As `threadbridge inbox list` shows it.")]
 
 
@@ -150,6 +155,56 @@ def inbox_drop(context: typer.Context, event_id: EventId, config: ConfigPath = N
 
     asyncio.run(unbury(_load(context, config), event_id, EventState.DROPPED))
     typer.echo(f"{event_id} is dropped")
+
+
+@access_app.command("list")
+def access_list(context: typer.Context, config: ConfigPath = None) -> None:
+    """Show who was let in and who asks to be."""
+    from bridge.operations import access
+
+    admitted, waiting = asyncio.run(access(_load(context, config)))
+    for request in waiting:
+        asked = f"{request.key.channel} {request.key.account} {request.key.person_id} {request.name}"
+        typer.echo(f"asks      {asked}  code {request.code}, until {request.expires_at:%H:%M} UTC")
+    for person in admitted:
+        place = f"{person.key.channel} {person.key.account} {person.key.person_id} {person.name}"
+        typer.echo(f"admitted  {place}  by {person.admitted_by}, {person.admitted_at:%Y-%m-%d %H:%M} UTC")
+    if not admitted and not waiting:
+        typer.echo("nobody was let in, and nobody asks")
+
+
+@access_app.command("approve")
+def access_approve(context: typer.Context, code: Code, config: ConfigPath = None) -> None:
+    """Let in whoever was given this code."""
+    from bridge.operations import settle_request
+
+    request = asyncio.run(settle_request(_load(context, config), code, admit=True))
+    typer.echo(f"{request.name or request.key.person_id} may write on {request.key.channel} from now on")
+
+
+@access_app.command("decline")
+def access_decline(context: typer.Context, code: Code, config: ConfigPath = None) -> None:
+    """Drop the request with this code."""
+    from bridge.operations import settle_request
+
+    request = asyncio.run(settle_request(_load(context, config), code, admit=False))
+    typer.echo(f"{request.name or request.key.person_id} was not let in")
+
+
+@access_app.command("revoke")
+def access_revoke(
+    context: typer.Context,
+    channel: Annotated[str, typer.Argument(help="As `threadbridge access list` shows it.")],
+    account: Annotated[str, typer.Argument(help="The bot or workspace.")],
+    person: Annotated[str, typer.Argument(help="The person's id.")],
+    config: ConfigPath = None,
+) -> None:
+    """Shut somebody out again who was let in."""
+    from bridge.operations import shut_out
+    from bridge.persistence.people import PersonKey
+
+    asyncio.run(shut_out(_load(context, config), PersonKey(channel, account, person)))
+    typer.echo(f"{person} may no longer write on {channel}")
 
 
 @db_app.command("status")

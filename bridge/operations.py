@@ -10,10 +10,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from bridge.config import Config
+from bridge.dispatch import pairing
 from bridge.errors import DatabaseUnreachable, NotFound
-from bridge.persistence import inbox
+from bridge.persistence import inbox, people
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.inbox import BuriedEvent, EventState
+from bridge.persistence.people import Pairing, Person, PersonKey
 from bridge.persistence.schema import alembic_config, schema_revision
 
 
@@ -67,6 +69,39 @@ async def unbury(config: Config, event_id: int, state: EventState) -> None:
     async with _opened(config) as database:
         if not await database.write(lambda connection: inbox.unbury(connection, event_id, state, now=now)):
             raise NotFound(f"there is no buried event {event_id}; `threadbridge inbox list` shows those there are")
+
+
+async def access(config: Config) -> tuple[Sequence[Person], Sequence[Pairing]]:
+    """Who was let in, and who asks to be."""
+    if _is_not_made_yet(config):
+        return (), ()
+    now = datetime.now(UTC)
+    async with _opened(config) as database:
+        await database.write(lambda connection: people.expire(connection, now=now))
+        return await database.read(people.everybody), await database.read(people.requests)
+
+
+async def settle_request(config: Config, code: str, *, admit: bool) -> Pairing:
+    """Let in whoever asked with this code, or drop the request. Raises NotFound if nobody did."""
+    decide, now = (pairing.admit if admit else pairing.decline), datetime.now(UTC)
+    if not _is_not_made_yet(config):
+        async with _opened(config) as database:
+            settled = await database.write(lambda connection: decide(connection, code, by=pairing.TERMINAL, now=now))
+        if settled is not None:
+            return settled
+    raise NotFound(f"nobody asks with the code {code}; `threadbridge access list` shows who does")
+
+
+async def shut_out(config: Config, person: PersonKey) -> None:
+    """Take back that somebody was let in. Raises NotFound if nobody let them in."""
+    now, revoked = datetime.now(UTC), False
+    if not _is_not_made_yet(config):
+        async with _opened(config) as database:
+            revoked = await database.write(
+                lambda connection: pairing.revoke(connection, person, by=pairing.TERMINAL, now=now)
+            )
+    if not revoked:
+        raise NotFound(f"{person.person_id} was not let in; `threadbridge access list` shows who was")
 
 
 @asynccontextmanager

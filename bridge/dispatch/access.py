@@ -12,10 +12,15 @@ class Refusal:
     text: str
 
 
-def refusal(section: ChannelSection, event: InboundEvent) -> Refusal | None:
+@dataclass(frozen=True, slots=True)
+class IfAdmitted:
+    """The configuration leaves it to the admins: who was let in may speak, who was not may ask to be."""
+
+
+def judge(section: ChannelSection, event: InboundEvent) -> Refusal | IfAdmitted | None:
     """None when the person may speak. `allowed_users` and `admins` always may; an empty list adds nobody."""
     sender = event.sender
-    if sender.id in section.allowed_users or sender.id in section.admins:
+    if sender.id in section.allowed_users or is_admin(section, sender.id):
         return None
     match section.access:
         case Access.OPEN:
@@ -23,11 +28,14 @@ def refusal(section: ChannelSection, event: InboundEvent) -> Refusal | None:
         case Access.MEMBERS if sender.membership is Membership.MEMBER:
             return None
         case Access.PAIRING:
-            return Refusal(
-                f"This bot answers people it knows. Ask its operator to add your id to `allowed_users`: {sender.id}"
-            )
+            return IfAdmitted()
         case _:
             return Refusal(f"This bot is not open to you. If it should be, give its operator your id: {sender.id}")
+
+
+def is_admin(section: ChannelSection, person_id: str) -> bool:
+    """Whether this person may let others in."""
+    return person_id in section.admins
 
 
 def may_be_told(event: InboundEvent) -> bool:

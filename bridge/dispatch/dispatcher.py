@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from bridge import conversation_threads
 from bridge.clock import Clock
 from bridge.dispatch import answers, turns
+from bridge.dispatch.access import is_admin
 from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
@@ -161,10 +162,12 @@ class _Decision:
             event,
             argument,
             self._rules.assistant_id,
+            is_admin(self._rules.sections[self._conversation.key.channel], event.sender.id),
             self._now,
             self._effects,
         )
-        self._say(event, command.run(call))
+        may = call.is_admin or not command.for_admins
+        self._say(event, command.run(call) if may else f"`/{command.name}` is for the admins of this bot.")
 
     def _press(self, press: ChoiceSelected) -> None:
         record = clarifications.find(self._connection, press.token)

@@ -241,3 +241,42 @@ delivery_parts = Table(
     Column("message_id", Text),
     Column("digest", Text, nullable=False),
 )
+
+people = Table(
+    "people",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("person_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("admitted_by", Text, nullable=False),  # the admin's id, or `terminal`
+    Column("admitted_at", UtcTime, nullable=False),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("code", Text, primary_key=True),
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("person_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("conversation", Text, nullable=False),  # where the person asked, and is told of the outcome
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    UniqueConstraint("channel", "account", "person_id"),
+)
+
+access_log = Table(
+    "access_log",
+    metadata,
+    Column("id", SerialId, primary_key=True),
+    Column("at", UtcTime, nullable=False),
+    Column("action", Text, nullable=False),  # AccessAction
+    Column("channel", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("person_id", Text, nullable=False),
+    Column("conversation", Text),
+    Column("done_by", Text),  # the admin's id, or `terminal`; none where the bridge itself decided
+    Index(None, "channel", "account", "person_id", "id"),
+)

@@ -23,6 +23,7 @@ class Call:
     event: MessageReceived
     argument: str
     assistant_id: str
+    is_admin: bool
     now: datetime
     effects: Effects
 
@@ -34,6 +35,7 @@ class Command:
     name: str
     summary: str
     run: Callable[[Call], str]
+    for_admins: bool = False
 
 
 def first_word(text: str) -> tuple[str, str] | None:

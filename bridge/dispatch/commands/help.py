@@ -8,9 +8,9 @@ from bridge.dispatch.commands.command import Call, Command
 def help_command(others: Sequence[Command]) -> Command:
     """The command that lists these and itself."""
 
-    def run(_call: Call) -> str:
+    def run(call: Call) -> str:
         return "Write what you want to know or have done. Commands:\n\n" + "\n".join(
-            f"- `/{command.name}` – {command.summary}" for command in (*others, command)
+            f"- `/{each.name}` – {each.summary}" for each in (*others, command) if call.is_admin or not each.for_admins
         )
 
     command = Command("help", "this list", run)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.clock import utc_now
-from bridge.dispatch.access import refusal
+from bridge.dispatch.access import IfAdmitted, Refusal, judge
 from bridge.inbox.config import InboxConfig
 from bridge.persistence import deliveries, inbox
 from bridge.persistence.database import Database
@@ -38,14 +38,17 @@ STRANGER = replace(ANN, id="eve", membership=Membership.OUTSIDER)
         (ChannelSection(access="list", allowed_users=["ann"]), Membership.UNKNOWN, True),
         (ChannelSection(access="list", admins=["ann"]), Membership.UNKNOWN, True),
         (ChannelSection(access="list", allowed_users=["bob"]), Membership.MEMBER, False),
-        (ChannelSection(access="pairing"), Membership.MEMBER, False),
         (ChannelSection(access="pairing", allowed_users=["ann"]), Membership.UNKNOWN, True),
     ],
 )
 def test_who_may_speak(section: ChannelSection, membership: Membership, *, may: bool) -> None:
-    refused = refusal(section, message("hi", replace(ANN, membership=membership)))
-    assert (refused is None) is may
-    assert may or "ann" in refused.text
+    objection = judge(section, message("hi", replace(ANN, membership=membership)))
+    assert (objection is None) is may
+    assert may or (isinstance(objection, Refusal) and "ann" in objection.text)
+
+
+def test_pairing_leaves_it_to_the_admins() -> None:
+    assert judge(ChannelSection(access=Access.PAIRING), message("hi")) == IfAdmitted()
 
 
 async def test_an_event_is_stored_before_submit_returns(house: Inbox) -> None:
