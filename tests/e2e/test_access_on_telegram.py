@@ -1,0 +1,54 @@
+"""Who may write to the bot, through the real program and the real Telegram SDK."""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.house import running, settings_for
+from tests.simulators.model.client import ModelSimulator
+from tests.simulators.model.script import Text
+from tests.simulators.telegram.client import TelegramSimulator
+
+pytestmark = pytest.mark.e2e
+CODE = re.compile(r"\b[A-HJ-NP-Z2-9]{8}\b")
+
+
+async def command(config: Path, *arguments: str) -> str:
+    """What `threadbridge …` prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bridge", *arguments, "--config", str(config), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0
+    return printed.decode()
+
+
+async def test_a_stranger_is_let_in_on_the_terminal_and_lets_the_next_one_in_from_the_chat(tmp_path: Path) -> None:
+    async with TelegramSimulator() as telegram, ModelSimulator() as model:
+        settings = settings_for(telegram, model, None)
+        ana, ben = await telegram.person("Ana"), await telegram.person("Ben")
+        settings["channels"]["telegram"]["access"] = "pairing"
+        async with running(tmp_path / "home", settings):
+            await ana.send("hello")
+            refused = await telegram.wait_for(ana.id, lambda view: CODE.search(view.messages[-1].text), 20)
+            (code,) = CODE.findall(refused.messages[-1].text)[:1]
+            config = tmp_path / "config.yaml"
+            config.write_text(yaml.safe_dump({**settings, "home": str(tmp_path / "home")}))
+            assert "Ana may write" in await command(config, "access", "approve", code)
+            await telegram.wait_for(ana.id, lambda view: "let in" in view.messages[-1].text, 20)
+            await model.script(Text("Hello Ana."), match="hello again")
+            await ana.send("hello again")
+            await telegram.wait_for(ana.id, lambda view: view.messages[-1].text == "Hello Ana.", 20)
+        settings["channels"]["telegram"]["admins"] = [ana.id]
+        async with running(tmp_path / "home", settings):
+            await ben.send("hi")
+            refused = await telegram.wait_for(ben.id, lambda view: CODE.search(view.messages[-1].text), 20)
+            (code,) = CODE.findall(refused.messages[-1].text)[:1]
+            await ana.send(f"/pair {code}")
+            await telegram.wait_for(ana.id, lambda view: "Ben" in view.messages[-1].text, 20)
+            await telegram.wait_for(ben.id, lambda view: "let in" in view.messages[-1].text, 20)
+        assert await telegram.violations() == []
