@@ -128,9 +128,9 @@ class Attempt:
     def _release_steering(self, connection: Connection) -> bool:
         """What the run was told while it worked belongs to its turn; what it was not is decided anew (then True)."""
         run, now = self._run, self._house.clock()
-        steering = inbox.steering(connection, run.run_id)
-        if not steering:
+        if not inbox.is_steered(connection, run.run_id):
             return False
+        steering = inbox.steering(connection, run.run_id)
         told = [stored for stored in steering if message_id(stored.id) in self._observer.seen_ids]
         for stored in told:
             transcript.append_person(connection, run.thread_id, run.run_id, as_said(stored.event), now=now)
