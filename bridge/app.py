@@ -202,6 +202,6 @@ def _build_channels(sections: Mapping[str, ChannelSection], home: Path) -> Mappi
     channels = {}
     for name, section in sections.items():
         state_dir = home / "channels" / name
-        state_dir.mkdir(parents=True, exist_ok=True)
+        prepare_home(state_dir)
         channels[name] = PLUGINS[name].build(section, state_dir=state_dir)
     return channels

@@ -127,6 +127,11 @@ def steering(connection: Connection, run_id: str) -> Sequence[StoredEvent]:
     return [stored for row in rows if not isinstance(stored := _stored_or_error(row), UnreadableEvent)]
 
 
+def is_steered(connection: Connection, run_id: str) -> bool:
+    """Whether any message waits to be told to this run, one that cannot be read too."""
+    return connection.execute(_ANY_STEERING, {"run": run_id}).first() is not None
+
+
 def release_steering(connection: Connection, run_id: str, *, told: Collection[int], now: datetime) -> bool:
     """The run has ended: what it was told is done, the rest is decided anew. True if anything is left to decide."""
     if told:
@@ -176,6 +181,7 @@ _SETTLE_REST = update(t).where(_events, _received)
 _POSTPONE = update(t).where(_event).values(attempts=t.c.attempts + 1)
 _OF_TURN = select(t).where(or_(_event, t.c.merged_into == bindparam("event"))).order_by(t.c.id)
 _STEERING = select(t).where(_steers).order_by(t.c.id)
+_ANY_STEERING = select(t.c.id).where(_steers).limit(1)
 _TOLD = update(t).where(_steers, _events)
 _NOT_TOLD = update(t).where(_steers)
 _BURIED = select(t).where(t.c.state == EventState.BURIED).order_by(t.c.id)

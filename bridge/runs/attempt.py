@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph.errors import GraphDrained
-from langgraph.types import Command, Send
 from sqlalchemy import Connection
 
-from agent import Continuation, RunContext, RunRequest
+from agent import Continuation, RunRequest
 from agent.errors import CheckpointNotStored, LeaseLost
 from bridge.delivery.composer import Composition, compose
 from bridge.delivery.events import derive
@@ -17,19 +16,18 @@ from bridge.errors import LeaseExpired
 from bridge.persistence import inbox, runs, stream_parts, threads, transcript
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
+from bridge.runs import agent_request
 from bridge.runs.active import ActiveRun, RunResources
 from bridge.runs.ending import ROLLED_BACK, STOPPED, RunEnding, failed, given_up, unreadable
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunStatus, StreamPart
 from bridge.runs.recovery import Recovery
-from bridge.runs.steering import Steering, as_messages
 from bridge.runs.stream import LiveStream
 from bridge.runs.turn_input import Told, as_said, message_id
 from channels.contract import TranscriptFile
 
 _OURS = ("messages", "updates", "custom")  # what the house itself needs of the graph, in LangGraph's names
-_CONTEXT_KEYS = frozenset({"model_name", "thinking_enabled", "is_plan_mode", "subagent_enabled"})
 _THREAD_STATUS = {
     RunStatus.SUCCESS: ThreadStatus.IDLE,
     RunStatus.INTERRUPTED: ThreadStatus.INTERRUPTED,
@@ -128,9 +126,9 @@ class Attempt:
     def _release_steering(self, connection: Connection) -> bool:
         """What the run was told while it worked belongs to its turn; what it was not is decided anew (then True)."""
         run, now = self._run, self._house.clock()
-        steering = inbox.steering(connection, run.run_id)
-        if not steering:
+        if not inbox.is_steered(connection, run.run_id):
             return False
+        steering = inbox.steering(connection, run.run_id)
         told = [stored for stored in steering if message_id(stored.id) in self._observer.seen_ids]
         for stored in told:
             transcript.append_person(connection, run.thread_id, run.run_id, as_said(stored.event), now=now)
@@ -180,44 +178,9 @@ class Attempt:
             await self._recovery.begin()
             if run.attempt > 1:
                 self._emit("house", {"type": "finished", "messages": []})
-            given = await self._input(events)
-            if run.spec.command is not None:
-                return self._agent_request(None, _command(run.spec.command), given)
-            return self._agent_request(given)
+            return agent_request.begin(run, self._house.database, await self._input(events))
         await self._catch_up()
-        if continuation is not Continuation.UNFINISHED:
-            return None
-        return self._agent_request(None, told=run.spec.input if run.spec.command is not None else None)
-
-    def _agent_request(
-        self,
-        messages: Mapping[str, Any] | None,
-        command: Command[Any] | None = None,
-        told: Mapping[str, Any] | None = None,
-    ) -> RunRequest:
-        """A command leaves no room for messages: those that are `told` reach the model before its next call."""
-        run, spec = self._run, self._run.spec
-        known = {key: value for key, value in spec.context.items() if key in _CONTEXT_KEYS and value is not None}
-        context = RunContext(
-            thread_id=run.thread_id,
-            run_id=run.run_id,
-            user_id=run.user_id,
-            steering=Steering(self._house.database, run.run_id, as_messages(told)),
-            extra={key: value for key, value in spec.context.items() if key not in _CONTEXT_KEYS},
-            **known,
-        )
-        return RunRequest(
-            context=context,
-            fence=run.fence,
-            assistant_id=run.assistant_id,
-            input=messages,
-            command=command,
-            config=spec.config,
-            checkpoint_id=spec.checkpoint_id if messages is not None or command is not None else None,
-            interrupt_before=spec.interrupt_before,
-            interrupt_after=spec.interrupt_after,
-            durability=spec.durability,
-        )
+        return agent_request.go_on(run, self._house.database) if continuation is Continuation.UNFINISHED else None
 
     async def _catch_up(self) -> None:
         """An earlier attempt finished some steps: show again what they gave, since not all of it may have been shown or stored."""
@@ -287,13 +250,3 @@ class Attempt:
         if isinstance(error, LeaseLost | LeaseExpired):
             raise error
         return failed(self._run, error)
-
-
-def _command(fields: Mapping[str, Any]) -> Command[Any]:
-    """The command a client wrote as JSON; a `Send` comes as {"node", "input"}."""
-    goto = fields.get("goto")
-    targets = [
-        Send(target["node"], target.get("input")) if isinstance(target, Mapping) else target
-        for target in (goto if isinstance(goto, list) else [goto] if goto else [])
-    ]
-    return Command(**{**fields, "goto": targets} if targets else fields)

@@ -45,7 +45,9 @@ async def say(page: Page, text: str) -> None:
 
 async def test_the_five_minutes_of_a_newcomer(program: Program, page: Page) -> None:
     await say(page, "hello")
+    await expect(page.get_by_role("heading", name="hello", exact=True)).to_be_visible()
     await expect(page.locator(".reply").last).to_contain_text("demo model")
+    await expect(page.locator(".line .line-title")).to_have_text("hello")  # the first turn goes on
     await say(page, "make a report")  # while the first is being written: it waits, then asks
     await expect(page.get_by_role("button", name="A detailed report")).to_be_visible(timeout=30_000)
     await page.screenshot(path=ARTIFACTS / "question.png")

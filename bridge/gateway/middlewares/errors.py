@@ -14,6 +14,7 @@ from channels.contract import ChannelError, RateLimited
 
 _log = logging.getLogger(__name__)
 
+_NOBODY_READS = 499  # what nginx calls it in its log
 GENERIC_DETAIL = "Something went wrong here; the server's log says what."
 
 
@@ -26,9 +27,15 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         return _of_http(error)
     except (BridgeError, AgentError, ChannelError) as error:
         return _of_ours(request, error)
-    except Exception:  # noqa: BLE001 - the edge of a request: one failure must not reach the others
+    except Exception as error:  # noqa: BLE001 - the edge of a request: one failure must not reach the others
+        if isinstance(error, ConnectionError) and _is_gone(request):
+            return json_error(_NOBODY_READS, "The client went away.")
         _log.exception("%s %s failed", request.method, request.path)
         return json_error(HTTPStatus.INTERNAL_SERVER_ERROR, GENERIC_DETAIL)
+
+
+def _is_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def _of_http(error: web.HTTPException) -> web.Response:

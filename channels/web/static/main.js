@@ -2,9 +2,11 @@
 
 import { ApiError, createConversation, listConversations, postPress, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
-import { announce, h, icon, newId, openingWords } from "./elements.js";
+import { ConnectionLine } from "./connection.js";
+import { announce, newId, openingWords } from "./elements.js";
 import { LiveStream } from "./live.js";
 import { Outbox } from "./outbox.js";
+import { byId, composerParts, drawIcons, sidebarParts } from "./parts.js";
 import { spokenText } from "./reply.js";
 import { Scrolling } from "./scrolling.js";
 import { Sidebar, UNTITLED } from "./sidebar.js";
@@ -12,14 +14,12 @@ import { suggestionCards } from "./suggestions.js";
 import { Timeline } from "./timeline.js";
 
 const LIST_REFRESH_MILLISECONDS = 30_000;
-const LOSS_SHOWN_AFTER_MILLISECONDS = 700;
-
-const byId = (id) => document.getElementById(id);
 
 class App {
   constructor() {
     this.current = null; // the open conversation's id; null while it is new and nothing was sent
     this.isCreated = false; // whether the bridge knows it
+    this.connection = new ConnectionLine(byId("connection"));
     this.scrolling = new Scrolling(byId("scroller"), byId("jump"));
     this.timeline = new Timeline(byId("timeline"), {
       press: (answer) => this.press(answer),
@@ -95,7 +95,7 @@ class App {
     this.isLoading = false;
     this.timeline.clear();
     byId("gone").hidden = true;
-    this.showConnection("open");
+    this.connection.show("open");
   }
 
   /** Give the new conversation its id, without asking the bridge yet. */
@@ -115,8 +115,10 @@ class App {
   async ensureCreated() {
     this.adopt();
     const id = this.current;
-    if (!this.isCreated) await createConversation(id);
+    if (this.isCreated) return id;
+    await createConversation(id);
     this.created(id);
+    this.refreshList();
     return id;
   }
 
@@ -132,7 +134,7 @@ class App {
     this.stream = new LiveStream(id, {
       onSnapshot: (snapshot) => this.current === id && this.onSnapshot(snapshot),
       onBack: () => this.current === id && this.refetch(),
-      onState: (state) => this.current === id && this.showConnection(state),
+      onState: (state) => this.current === id && this.connection.show(state),
     });
   }
 
@@ -158,9 +160,9 @@ class App {
       byId("gone").hidden = false;
       this.redraw();
     } else if (error.status === 401) {
-      this.signedOut();
+      this.connection.signedOut();
     } else {
-      this.showConnection("lost"); // the stream comes back by itself and asks again
+      this.connection.show("lost"); // the stream comes back by itself and asks again
     }
   }
 
@@ -171,7 +173,7 @@ class App {
       this.redraw();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 401) this.signedOut();
+      if (error.status === 401) this.connection.signedOut();
     }
   }
 
@@ -280,63 +282,10 @@ class App {
     byId("stop").querySelector("span").textContent = byId("stop").disabled ? "Stopping…" : "Stop";
     this.scrolling.settle();
   }
-
-  showConnection(state) {
-    clearTimeout(this.lossTimer);
-    if (this.isSignedOut) return;
-    const line = byId("connection");
-    if (state === "open") line.hidden = true;
-    else this.lossTimer = setTimeout(() => this.showProblem("Reconnecting…"), LOSS_SHOWN_AFTER_MILLISECONDS);
-  }
-
-  /** Nothing will work until the page is loaded anew, whatever the connection does. */
-  signedOut() {
-    this.isSignedOut = true;
-    clearTimeout(this.lossTimer);
-    this.showProblem("You are not signed in any more.");
-    byId("connection").append(" ", h("button", { type: "button", class: "link", onclick: () => location.reload() }, "Reload"));
-  }
-
-  showProblem(text) {
-    byId("connection").textContent = text;
-    byId("connection").hidden = false;
-  }
 }
 
 function titleFrom({ text, files }) {
   return openingWords(text) || files[0]?.name || "";
-}
-
-function composerParts() {
-  return {
-    form: byId("composer"),
-    text: byId("composer-text"),
-    send: byId("send"),
-    attach: byId("attach"),
-    attachments: byId("attachments"),
-    fileInput: byId("file-input"),
-    hint: byId("composer-hint"),
-    stage: byId("stage"),
-    dropZone: byId("drop-zone"),
-  };
-}
-
-function sidebarParts() {
-  return {
-    sidebar: byId("sidebar"),
-    stage: byId("stage"),
-    veil: byId("veil"),
-    list: byId("conversation-list"),
-    empty: byId("sidebar-empty"),
-    newButton: byId("new-conversation"),
-    openButton: byId("open-sidebar"),
-    closeButton: byId("close-sidebar"),
-  };
-}
-
-function drawIcons() {
-  const places = { attach: "attach", send: "send", "open-sidebar": "menu", "close-sidebar": "close", "new-conversation": "plus", stop: "stop", jump: "down" };
-  for (const [id, name] of Object.entries(places)) byId(id).prepend(icon(name));
 }
 
 drawIcons();

@@ -37,6 +37,7 @@ def threadbridge(
 ) -> Iterator[Program]:
     """Run `threadbridge …` and wait for its end. In this process: loading the agent anew for every command takes seconds."""
     before, handlers = dict(os.environ), logging.root.handlers[:]
+    levels = {logger: logger.level for logger in map(logging.getLogger, (None, "agent", "bridge", "channels"))}
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, said: str = "") -> Ended:
@@ -53,3 +54,5 @@ def threadbridge(
     os.environ.update(before)
     logging.captureWarnings(False)
     logging.root.handlers[:] = handlers
+    for logger, level in levels.items():
+        logger.setLevel(level)

@@ -136,6 +136,16 @@ def test_a_home_that_cannot_be_used_is_named_with_what_to_do(threadbridge, tmp_p
     assert "Traceback" not in done.stderr
 
 
+def test_a_folder_of_a_channel_that_cannot_be_used_is_named_too(threadbridge, tmp_path):
+    (tmp_path / ".threadbridge" / "channels").mkdir(parents=True)
+    (tmp_path / ".threadbridge" / "channels" / "web").write_text("not a folder")
+    (tmp_path / "config.yaml").write_text("gateway: {port: 0}\n")
+    done = threadbridge("serve")
+    assert done.returncode == 1
+    assert f"home: the folder {tmp_path}/.threadbridge/channels/web cannot be used: it is a file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_port_that_is_taken_ends_serve_with_its_key_and_what_to_do(threadbridge, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -1,9 +1,11 @@
 """Every route refuses what is malformed, unknown, too large or not meant for it, always in the same form."""
 
 import asyncio
+import logging
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from bridge.errors import BridgeError, ShuttingDown
 from bridge.gateway.middlewares.errors import GENERIC_DETAIL
@@ -262,3 +264,21 @@ async def test_security_headers_stand_on_every_answer_and_a_route_may_say_it_bet
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["X-Frame-Options"] == "DENY"
     assert (await house.request("GET", "/")).headers["Content-Security-Policy"] == "default-src 'none'"
+
+
+@pytest.mark.parametrize("path", WITH_BODY)
+async def test_who_leaves_in_the_middle_of_a_body_is_no_error(house, path, caplog):
+    await house.thread()
+    gateway = URL(house.gateway.url)
+    head = (
+        f"POST /api{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n"
+    )
+    with caplog.at_level(logging.WARNING):
+        _, writer = await asyncio.open_connection(gateway.host, gateway.port)
+        writer.write(head.encode() + b'{"thr')
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.transport.abort()
+        await asyncio.sleep(0.05)
+        assert (await house.request("GET", "/api/ok")).status == 200
+    assert caplog.records == []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 from langgraph.types import Interrupt, interrupt
+from sqlalchemy import update
 
 from agent import factory
 from bridge.clock import utc_now
@@ -19,6 +20,7 @@ from bridge.inbox.config import InboxConfig
 from bridge.persistence import clarifications, conversations, inbox, runs, transcript
 from bridge.persistence.clarifications import AskedBy
 from bridge.persistence.inbox import EventState
+from bridge.persistence.tables import inbound_events
 from bridge.runs.config import RunsConfig
 from bridge.runs.observer import Observer
 from bridge.runs.records import RunRecord, RunStatus
@@ -272,6 +274,23 @@ async def test_a_message_that_came_too_late_to_steer_becomes_a_turn_of_its_own(p
     assert second.run_id != first.run_id
     await answer(house, second)
     assert [told.text for told in await human(house)] == ["look", "one more thing"]
+
+
+async def test_a_steering_message_that_cannot_be_read_is_decided_anew_and_stops_nothing(play: Play) -> None:
+    """Symptom: the run it was meant for could never end."""
+    gate = asyncio.Event()
+    house, script = await play(Says("Looking", tool="ls", args={"path": "/mnt/user-data"}, gate=gate), Says("Done"))
+    await decide(house, message("look"))
+    run = await last_run(house)
+    await script.was_asked(1)
+    (steering,) = await store(house, message("and there"))
+    await decide(house, busy=BusyPolicy.STEER)
+    change = update(inbound_events).where(inbound_events.c.id == steering).values(payload="{half a")
+    await house.database.write(lambda c: c.execute(change))
+    gate.set()
+    await answer(house, run)
+    assert [told.text for told in await human(house)] == ["look"]
+    assert await house.database.read(inbox.count_open) == 1
 
 
 async def test_a_steering_message_is_told_once_over_a_crash(play: Play) -> None:

@@ -181,6 +181,21 @@ async def test_a_file_stays_in_the_conversation_it_was_chosen_in_and_its_message
     await expect(page.locator(".prose")).to_have_text("about dogs")
 
 
+async def test_a_draft_with_a_file_is_found_again_after_a_look_elsewhere(
+    house: MemoryHouse, open_page: OpenPage
+) -> None:
+    page = await open_page()
+    await choose(page, "a.csv")
+    await expect(page.locator(".attachment[data-state=done]")).to_have_count(1)
+    await page.get_by_label("Message", exact=True).fill("not yet")
+    await page.get_by_role("button", name="New conversation").click()
+    await expect(page.locator(".attachment")).to_have_count(0)
+    await page.get_by_role("link", name="New conversation").click()
+    await expect(page.locator(".attachment .file-name")).to_have_text("a.csv")
+    await page.get_by_label("Message", exact=True).press("Enter")
+    assert await sent(house) == [("not yet", ["a.csv"])]
+
+
 async def test_a_conversation_that_cannot_be_made_is_a_failed_file_that_can_be_tried_again(
     house: MemoryHouse, open_page: OpenPage, complaints: list[str]
 ) -> None:
