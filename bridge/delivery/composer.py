@@ -17,6 +17,7 @@ from bridge.delivery.events import (
     TodosChanged,
     ToolFinished,
     ToolStarted,
+    TurnRestarted,
 )
 from channels.contract import (
     ActivityState,
@@ -60,6 +61,10 @@ def compose(composition: Composition, event: RunEvent) -> Composition:
 def _restart_step(composition: Composition, _event: AttemptStarted | StepRestarted) -> Composition:
     kept = tuple(part for part in composition.reply.parts if not _is_unfinished(part, composition.unfinished))
     return replace(composition, reply=replace(composition.reply, parts=kept), unfinished=frozenset())
+
+
+def _restart_turn(composition: Composition, _event: TurnRestarted) -> Composition:
+    return Composition(replace(composition.reply, parts=()))
 
 
 def _keep_steps(composition: Composition, event: StepsKept) -> Composition:
@@ -165,6 +170,7 @@ def waiting(run_id: str, ahead: int) -> Reply:
 _RULES: Mapping[type, Callable[[Composition, Any], Composition]] = {
     AttemptStarted: _restart_step,
     StepRestarted: _restart_step,
+    TurnRestarted: _restart_turn,
     StepsKept: _keep_steps,
     TextDelta: _add_text,
     TextFinished: _finish_text,

@@ -40,6 +40,11 @@ class StepRestarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRestarted:
+    """The person has changed the message: everything that was shown of the turn is void."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """More text of one assistant message."""
 
@@ -111,6 +116,7 @@ RunEvent = (
     AttemptStarted
     | StepsKept
     | StepRestarted
+    | TurnRestarted
     | TextDelta
     | TextFinished
     | ToolStarted
@@ -148,6 +154,8 @@ def from_house(data: Mapping[str, Any]) -> Iterator[RunEvent]:
         case "finished":
             yield StepsKept(_ids(data["messages"]))
             yield from from_messages(data["messages"])
+        case "restarted":
+            yield TurnRestarted()
         case "ended":
             yield RunEnded(data.get("failure"), bool(data.get("stopped")))
 

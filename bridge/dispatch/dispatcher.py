@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from bridge import conversation_threads
 from bridge.clock import Clock
-from bridge.dispatch import answers, turns
+from bridge.dispatch import answers, edits, turns
 from bridge.dispatch.access import is_admin
 from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
@@ -28,6 +28,8 @@ from channels.contract import (
     ChoiceSelected,
     ClarificationState,
     ConversationKey,
+    MessageDeleted,
+    MessageEdited,
     MessageReceived,
     PressVerdict,
     Reply,
@@ -124,7 +126,7 @@ class _Decision:
         self._effects = effects
 
     def decide(self) -> None:
-        """Decide by what the person did. An edit, a deletion or a thumb is noted; what follows from them is a later matter."""
+        """Decide by what the person did. A thumb is noted; what follows from it is a later matter."""
         match self._events[0].event:
             case MessageReceived() as event if called := recognise(event.text):
                 self._command(event, *called)
@@ -134,6 +136,10 @@ class _Decision:
                 self._press(event)
             case StopRequested() as event:
                 self._stop(event)
+            case MessageEdited() as event:
+                edits.edit(self._connection, event, now=self._now, effects=self._effects)
+            case MessageDeleted() as event:
+                edits.take_back(self._connection, event, now=self._now, effects=self._effects)
         self._settle(EventState.DECIDED)
 
     def _message(self, event: MessageReceived) -> None:

@@ -14,7 +14,7 @@ from bridge.persistence.storable import storable
 from bridge.persistence.tables import inbound_events as t
 from bridge.persistence.unreadable import reason
 from bridge.persistence.upsert import insert_or_keep
-from channels.contract import ConversationKey, InboundEvent, event_from_json, event_to_json
+from channels.contract import ConversationKey, InboundEvent, MessageReceived, event_from_json, event_to_json
 
 
 class EventState(StrEnum):
@@ -63,6 +63,7 @@ def insert(connection: Connection, event: InboundEvent, *, now: datetime, availa
         "dedupe_key": event.dedupe_key,
         "conversation": str(key),
         "kind": event.kind,
+        "message_id": event.message_id if isinstance(event, MessageReceived) else None,
         "payload": event_to_json(event).decode(),
         "state": EventState.RECEIVED,
         "available_at": available_at,
@@ -76,6 +77,18 @@ def find(connection: Connection, event_id: int) -> StoredEvent | None:
     """One event by its number."""
     row = connection.execute(_FIND, {"event": event_id}).one_or_none()
     return _stored(row) if row else None
+
+
+def message(connection: Connection, conversation: ConversationKey, message_id: str) -> StoredEvent | None:
+    """The message of this conversation that has this id on its platform."""
+    place = {"key": str(conversation), "message": message_id}
+    row = connection.execute(_MESSAGE, place).first()
+    return _stored(row) if row else None
+
+
+def amend(connection: Connection, event_id: int, event: InboundEvent) -> None:
+    """What the person did was something else after all."""
+    connection.execute(_AMEND, {"event": event_id, "payload": event_to_json(storable(event)).decode()})
 
 
 def open_conversations(connection: Connection) -> Sequence[str]:
@@ -174,6 +187,13 @@ _received = t.c.state == EventState.RECEIVED
 _steers = (t.c.run_id == bindparam("run")) & (t.c.state == EventState.STEERING)
 
 _FIND = select(t).where(_event)
+_MESSAGE = (
+    select(t)
+    .where(t.c.conversation == bindparam("key"), t.c.message_id == bindparam("message"))
+    .order_by(t.c.id.desc())
+    .limit(1)
+)
+_AMEND = update(t).where(_event)
 _OPEN_CONVERSATIONS = select(t.c.conversation).where(_received).distinct()
 _UNDECIDED = select(t).where(t.c.conversation == bindparam("key"), _received).order_by(t.c.id).limit(bindparam("most"))
 _SETTLE = update(t).where(_events)

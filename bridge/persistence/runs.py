@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, case, delete, exists, func, or_, select, update
 
 from bridge.persistence import threads
 from bridge.persistence.database import changed, locks_rows
@@ -164,6 +164,16 @@ def ask_to_stop(connection: Connection, run_id: str, action: CancelAction, *, no
     return bool(changed(connection, _CHANGE_RUNNING, {"run": run_id, "cancel_action": action, "updated_at": now}))
 
 
+def begin_again(connection: Connection, run: RunRecord, *, now: datetime) -> RunRecord | None:
+    """The turn this attempt holds is done anew from its messages as they are now; None if it no longer holds it.
+
+    Another wish to stop it that came meanwhile stays.
+    """
+    spec = asdict(replace(run.spec, input=None))
+    row = connection.execute(_BEGIN_AGAIN, {**_holding(run), "spec": spec, "updated_at": now}).one_or_none()
+    return _record(row) if row else None
+
+
 def let_go(connection: Connection, run: RunRecord, *, now: datetime) -> None:
     """Give a running run up so that another process, or this one after its restart, goes on with it at once."""
     connection.execute(_CHANGE_HELD, {**_holding(run), "owner": None, "lease_expires_at": now})
@@ -215,6 +225,8 @@ _RENEW = update(t).where(_any_of, _running, t.c.owner == bindparam("holder")).re
 _CANCELLED = select(t.c.run_id, t.c.cancel_action).where(_any_of, t.c.cancel_action.is_not(None))
 _HOLDERS = select(t.c.run_id, t.c.attempt, t.c.owner).where(_any_of, _running)
 _CHANGE_HELD = update(t).where(_held)
+_OTHER_WISH = case((t.c.cancel_action == CancelAction.RESTART, None), else_=t.c.cancel_action)
+_BEGIN_AGAIN = _CHANGE_HELD.values(cancel_action=_OTHER_WISH).returning(t)
 _CHANGE_PENDING = update(t).where(_it, t.c.status == RunStatus.PENDING)
 _CHANGE_RUNNING = update(t).where(_it, _running)
 _REMOVE = delete(t).where(_it)

@@ -95,6 +95,7 @@ inbound_events = Table(
     Column("dedupe_key", Text, nullable=False),
     Column("conversation", Text, nullable=False),
     Column("kind", Text, nullable=False),
+    Column("message_id", Text),  # the platform's, of a message: edits and deletions name it
     Column("payload", Text, nullable=False),
     Column("state", Text, nullable=False),  # EventState
     Column("attempts", Integer, nullable=False, server_default="0"),
@@ -114,6 +115,7 @@ inbound_events = Table(
     ),
     Index(None, "run_id"),
     Index(None, "merged_into"),
+    Index(None, "conversation", "message_id"),
 )
 
 runs = Table(

@@ -62,6 +62,13 @@ def set_files(connection: Connection, run_id: str, message_id: str, files: Seque
             connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": body})
 
 
+def set_text(connection: Connection, run_id: str, message_id: str, text: str) -> None:
+    """One message of the turn was changed by the person."""
+    for row in connection.execute(_SAID_IN_RUN, {"run": run_id}).all():
+        if row.body["message_id"] == message_id:
+            connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": {**row.body, "text": text}})
+
+
 def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Reply, *, now: datetime) -> int:
     """Write down a whole answer, a run's or the house's own. The thread's row must be locked by this transaction."""
     return _append(connection, thread_id, run_id, EntryKind.REPLY, orjson.loads(reply_to_json(reply)), now)

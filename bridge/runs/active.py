@@ -44,6 +44,11 @@ class ActiveRun:
     action: CancelAction = CancelAction.INTERRUPT
     has_ended: bool = False
 
+    def take_wish(self) -> CancelAction:
+        """What was wished last; whatever is wished from now on counts anew."""
+        self.stop.clear()
+        return self.action
+
     def ask_to_stop(self, action: CancelAction) -> None:
         """A person or a client wants it to end now."""
         self.action = action

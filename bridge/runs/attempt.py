@@ -18,7 +18,7 @@ from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
 from bridge.runs import agent_request
 from bridge.runs.active import ActiveRun, RunResources
-from bridge.runs.ending import ROLLED_BACK, STOPPED, RunEnding, failed, given_up, unreadable
+from bridge.runs.ending import RESTARTED, ROLLED_BACK, STOPPED, RunEnding, failed, given_up, unreadable
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunStatus, StreamPart
@@ -34,6 +34,12 @@ _THREAD_STATUS = {
     RunStatus.ERROR: ThreadStatus.ERROR,
 }
 
+_ENDINGS = {
+    CancelAction.INTERRUPT: STOPPED,
+    CancelAction.ROLLBACK: ROLLED_BACK,
+    CancelAction.RESTART: RESTARTED,
+}
+
 
 class Attempt:
     """Drives the graph, shows and notes what it gives, commits the end."""
@@ -47,9 +53,7 @@ class Attempt:
         stream.on_part = self._compose
         self._recovery = Recovery(active.run, resources)
         self._is_left_behind = False
-        self._observer = Observer(
-            self._run, self._run.user_id, resources.database, resources.artifacts, resources.clock
-        )
+        self._observer = self._new_observer()
 
     async def drive(self) -> RunEnding | None:
         """How the attempt ends; None when the process drains and the run is to be continued later."""
@@ -61,6 +65,11 @@ class Attempt:
         await self._house.agent.claim(self._run.thread_id, self._run.fence)
         if self._run.unreadable is not None:
             return unreadable(self._run)
+        while (ending := await self._drive_until_stopped()) is RESTARTED:
+            await self._begin_again()
+        return ending
+
+    async def _drive_until_stopped(self) -> RunEnding | None:
         drive = asyncio.create_task(self._drive_graph(), name=f"graph-{self._run.run_id}")
         stop = asyncio.create_task(self._active.stop.wait(), name=f"stop-{self._run.run_id}")
         try:
@@ -223,10 +232,25 @@ class Attempt:
         await self._end(drive)
         if self._is_left_behind:
             await self._raise_fence()
-        if self._active.action is CancelAction.ROLLBACK:
+        wish = self._active.take_wish()
+        if wish is not CancelAction.INTERRUPT:
             await self._recovery.roll_back(self._run.fence)
-            return ROLLED_BACK
-        return STOPPED
+        return _ENDINGS[wish]
+
+    async def _begin_again(self) -> None:
+        """The person has changed what the turn is about: nothing of it counts any more. Raises LeaseExpired."""
+        run, now = self._run, self._house.clock()
+        again = await self._house.database.write(lambda connection: runs.begin_again(connection, run, now=now))
+        if again is None:
+            raise LeaseExpired(f"run {run.run_id} was taken over before it began anew")
+        self._run, self._is_left_behind = again, False
+        self._recovery = Recovery(again, self._house)
+        self._observer = self._new_observer()
+        self._emit("house", {"type": "restarted"})
+
+    def _new_observer(self) -> Observer:
+        run, house = self._run, self._house
+        return Observer(run, run.user_id, house.database, house.artifacts, house.clock)
 
     async def _end(self, drive: asyncio.Task[None]) -> None:
         if not self._is_left_behind:

@@ -27,6 +27,9 @@ ROLLED_BACK = RunEnding(
     stopped=True,
 )
 
+RESTARTED = RunEnding(RunStatus.INTERRUPTED, stopped=True)
+"""No end: the turn begins anew."""
+
 
 def failed(run: RunRecord, error: BaseException) -> RunEnding:
     """An error of the agent says what the person may know; of any other only a reference is given."""

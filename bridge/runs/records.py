@@ -34,10 +34,11 @@ class MultitaskStrategy(StrEnum):
 
 
 class CancelAction(StrEnum):
-    """How a run is stopped: keep what it did, or put the thread back to before it."""
+    """How a run is stopped: keep what it did, put the thread back to before it, or that and do it anew with what the person changed."""
 
     INTERRUPT = "interrupt"
     ROLLBACK = "rollback"
+    RESTART = "restart"
 
 
 StreamMode = Literal["values", "updates", "messages-tuple", "custom", "debug", "tasks", "checkpoints"]

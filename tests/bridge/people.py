@@ -10,6 +10,8 @@ from channels.contract import (
     ChoiceSelected,
     ConversationKey,
     Membership,
+    MessageDeleted,
+    MessageEdited,
     MessageReceived,
     Sender,
     StopRequested,
@@ -46,3 +48,13 @@ def press(token: str, option: int | None = 0, person: Sender = ANN, **options: A
 def stop(run_id: str | None = None, person: Sender = ANN, **options: Any) -> StopRequested:
     """A press on stop."""
     return StopRequested(run_id=run_id, **_said_by(person, options))
+
+
+def edit(message_id: str, text: str, person: Sender = ANN, **options: Any) -> MessageEdited:
+    """A change of an earlier message."""
+    return MessageEdited(message_id=message_id, text=text, **_said_by(person, options))
+
+
+def taken_back(message_id: str, person: Sender = ANN, **options: Any) -> MessageDeleted:
+    """An earlier message is gone."""
+    return MessageDeleted(message_id=message_id, **_said_by(person, options))
