@@ -64,21 +64,30 @@ async def run(config: Config) -> None:
     """Serve until SIGTERM or SIGINT; a second one does not wait for active runs."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 — a coroutine runs in a task
+    serving = asyncio.create_task(_serve(config, stopping), name="serving")
 
     def ask_to_stop() -> None:
         if stopping.is_set():
-            task.cancel()
+            serving.cancel()
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask_to_stop)
+    try:
+        await asyncio.wait({serving})
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    if not serving.cancelled():
+        serving.result()
+    await _leave_nothing_behind()
+
+
+async def _serve(config: Config, stopping: asyncio.Event) -> None:
     async with open_bridge(config) as bridge:
         logger.info("ready: %s", bridge.gateway.url)
         await stopping.wait()
         logger.info("stopping")
-    await _leave_nothing_behind()
 
 
 async def _leave_nothing_behind() -> None:

@@ -155,7 +155,8 @@ async def cling():
 opened = app.open_bridge
 
 def watched(config):
-    asyncio.get_running_loop().call_later(1, os.kill, os.getpid(), signal.SIGTERM)
+    for number in range(int(sys.argv[2])):
+        asyncio.get_running_loop().call_later(1 + number / 10, os.kill, os.getpid(), signal.SIGTERM)
     app.clinging = asyncio.create_task(cling(), name="clinging")
     return opened(config)
 
@@ -164,12 +165,19 @@ asyncio.run(app.run(load_config(Path(sys.argv[1]), {})))
 """
 
 
-async def test_the_program_ends_at_sigterm_whatever_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("signals", [1, 2])
+async def test_the_program_ends_at_sigterm_whatever_goes_on(tmp_path: Path, signals: int) -> None:
     """Symptom: the event loop waited for such a tool until somebody killed the process."""
     config = tmp_path / "config.yaml"
     config.write_text(f"home: {tmp_path / 'home'}\ngateway: {{port: 0}}\n")
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", SERVING, str(config), cwd=Path(__file__).parents[3], stderr=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        SERVING,
+        str(config),
+        str(signals),
+        cwd=Path(__file__).parents[3],
+        stderr=asyncio.subprocess.PIPE,
     )
     try:
         async with asyncio.timeout(60):
