@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from bridge import conversation_threads
 from bridge.clock import Clock
+from bridge.dispatch.commands import COMMANDS
 from bridge.errors import NotFound
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
@@ -17,6 +18,7 @@ from channels.contract import (
     Accepted,
     ChatKind,
     Clarification,
+    CommandInfo,
     ConversationKey,
     ConversationSummary,
     FileRef,
@@ -44,6 +46,12 @@ class House:
         self._artifacts = artifacts
         self._assistant_id = assistant_id
         self._clock = clock
+
+    @property
+    def commands(self) -> Sequence[CommandInfo]:
+        """See `ChannelHost.commands`."""
+        shown = [command for command in COMMANDS.values() if command.is_shown]
+        return [CommandInfo(command.name, command.summary, command.for_admins) for command in shown]
 
     async def submit(self, event: InboundEvent) -> Accepted:
         """See `ChannelHost.submit`."""

@@ -11,12 +11,13 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from bridge.clock import Clock
+from bridge.conversation_settings import ConversationSettings
 from bridge.delivery.composer import STOPPED, Composition, compose, waiting
 from bridge.delivery.events import derive
 from bridge.delivery.pacing import UpdatePacer
 from bridge.errors import LeaseExpired
 from bridge.leases import Lease
-from bridge.persistence import deliveries, runs, transcript
+from bridge.persistence import conversations, deliveries, runs, transcript
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryRecord, DeliveryState
 from bridge.runs.records import RunRecord, RunStatus
@@ -79,6 +80,7 @@ class Delivery:
         self._receipt = DeliveryReceipt()
         self._latest = Reply(run_id=record.run_id)
         self._changed = asyncio.Event()
+        self._streams = False
         self._finished_topic = f"delivered:{record.conversation}"
         self._target = DeliveryTarget(
             delivery_id=record.id,
@@ -114,7 +116,10 @@ class Delivery:
 
     async def _follow(self, run_id: str) -> None:
         """Show the run's answer as it grows; one that has ended already is shown as the transcript has it."""
-        run = await self._find(run_id)
+        run, chosen = await self._house.database.read(self._run_and_settings)
+        self._streams = self._channel.capabilities.streams and (
+            self._section.streaming if chosen.streaming is None else chosen.streaming
+        )
         if run.status.is_final:
             await self._wait_for_earlier_answers(run_id)
             await self._show_last(await self._final_reply(run))
@@ -150,8 +155,7 @@ class Delivery:
 
     def _shows_now(self, reply: Reply) -> bool:
         """Without streaming an answer is shown when it is whole; that a turn waits is said all the same."""
-        streams = self._section.streaming and self._channel.capabilities.streams
-        return streams or reply.phase is ReplyPhase.QUEUED
+        return self._streams or reply.phase is ReplyPhase.QUEUED
 
     async def _wait_for_earlier_answers(self, run_id: str) -> None:
         """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""
@@ -174,7 +178,7 @@ class Delivery:
                 if composition is not before or part.mode == "metadata":
                     self._set(composition.reply)
         if not self._latest.is_final:
-            self._set(await self._final_reply(await self._find(run.run_id)))
+            self._set(await self._final_reply(await self._house.database.read(self._run)))
 
     async def _wait_for_turn(self, run: RunRecord) -> None:
         """Say that the turn waits, and behind how many, until it begins."""
@@ -258,16 +262,20 @@ class Delivery:
         """Typing, anew before it lapses, as long as the answer is being written."""
         channel = self._channel
         while isinstance(channel, SupportsActivity):
-            if self._latest.phase is ReplyPhase.WORKING and self._section.streaming:
+            if self._latest.phase is ReplyPhase.WORKING:
                 with suppress(ChannelError):
                     self._lease.check()
                     await channel.show_activity(self._target)
             await asyncio.sleep(channel.capabilities.activity_refresh_seconds)
 
-    async def _find(self, run_id: str) -> RunRecord:
-        run = await self._house.database.read(lambda connection: runs.find(connection, run_id))
+    def _run_and_settings(self, connection: Connection) -> tuple[RunRecord, ConversationSettings]:
+        stored = conversations.settings_of(connection, self._record.conversation)
+        return self._run(connection), ConversationSettings.of(stored)
+
+    def _run(self, connection: Connection) -> RunRecord:
+        run = runs.find(connection, self._record.run_id or "")
         if run is None:
-            raise LeaseExpired(f"run {run_id} was deleted")
+            raise LeaseExpired(f"run {self._record.run_id} was deleted")
         return run
 
     async def _finish(self, state: DeliveryState, error: str | None = None) -> None:

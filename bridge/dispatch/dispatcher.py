@@ -6,8 +6,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from agent.models import ModelInfo
 from bridge import conversation_threads
 from bridge.clock import Clock
+from bridge.conversation_settings import ConversationSettings
 from bridge.dispatch import answers, edits, turns
 from bridge.dispatch.access import is_admin
 from bridge.dispatch.commands import Call, Command, recognise
@@ -54,6 +56,7 @@ class Rules:
     runs: RunsConfig
     inbox: InboxConfig
     assistant_id: str
+    models: Sequence[ModelInfo] = ()  # the first is the default
 
 
 class Dispatcher:
@@ -152,28 +155,35 @@ class _Decision:
                 text = "\n\n".join(said.text for said in self._messages() if said.text)
                 if answers.answer_in_words(turn, question, text, event.sender.name):
                     return
-        policy = self._rules.sections[self._conversation.key.channel].busy
+        policy = self._settings.busy or self._rules.sections[self._conversation.key.channel].busy
         if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
 
+    @property
+    def _settings(self) -> ConversationSettings:
+        return ConversationSettings.of(self._conversation.settings)
+
     def _messages(self) -> Sequence[MessageReceived]:
         return [stored.event for stored in self._events if isinstance(stored.event, MessageReceived)]
 
     def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
+        section = self._rules.sections[self._conversation.key.channel]
         call = Call(
-            self._connection,
-            self._conversation,
-            event,
-            argument,
-            self._rules.assistant_id,
-            is_admin(self._rules.sections[self._conversation.key.channel], event.sender.id),
-            self._now,
-            self._effects,
+            connection=self._connection,
+            conversation=self._conversation,
+            event=event,
+            argument=argument,
+            assistant_id=self._rules.assistant_id,
+            is_admin=is_admin(section, event.sender.id),
+            section=section,
+            models=self._rules.models,
+            now=self._now,
+            effects=self._effects,
         )
-        may = call.is_admin or not command.for_admins
-        self._say(event, command.run(call) if may else f"`/{command.name}` is for the admins of this bot.")
+        refused = f"`/{command.name}` is for the admins of this bot."
+        self._say(event, command.run(call) if command.is_for(call) else refused)
 
     def _press(self, press: ChoiceSelected) -> None:
         record = clarifications.find(self._connection, press.token)

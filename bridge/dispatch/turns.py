@@ -1,11 +1,12 @@
 """A message becomes a turn: its place among the others, by the conversation's busy policy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
+from bridge.conversation_settings import ConversationSettings
 from bridge.dispatch.decision import Effects
 from bridge.persistence import conversations, deliveries, inbox, runs, transcript
 from bridge.persistence.conversations import ConversationRecord
@@ -57,10 +58,11 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
 def begin(turn: Turn, spec: RunSpec | None = None) -> RunRecord:
     """A turn of its own: a run that waits for its place, the answer owed, what was said."""
     event, key = turn.first.event, turn.conversation.key
+    chosen = ConversationSettings.of(turn.conversation.settings)
     request = NewRun(
         thread_id=turn.thread_id,
         assistant_id=turn.assistant_id,
-        spec=spec or RunSpec(trigger_event=turn.first.id),
+        spec=replace(spec or RunSpec(trigger_event=turn.first.id), context=chosen.run_context),
         user_id=f"{key.channel}:{event.sender.id}",
         metadata={"channel": key.channel, "conversation": str(key)},
         multitask=MultitaskStrategy.ENQUEUE,

@@ -55,6 +55,16 @@ def point_at(connection: Connection, key: ConversationKey, thread_id: str, *, no
     connection.execute(_CHANGE, {"where": str(key), "thread_id": thread_id, "updated_at": now})
 
 
+def set_settings(connection: Connection, key: ConversationKey, settings: Mapping[str, Any], *, now: datetime) -> None:
+    """Keep what was chosen for this conversation, in place of what was chosen before."""
+    connection.execute(_CHANGE, {"where": str(key), "settings": dict(settings), "updated_at": now})
+
+
+def settings_of(connection: Connection, key: ConversationKey) -> Mapping[str, Any]:
+    """What was chosen for this conversation."""
+    return connection.execute(_SETTINGS, {"where": str(key)}).scalar_one_or_none() or {}
+
+
 def touch(connection: Connection, key: ConversationKey, *, now: datetime) -> None:
     """Something was said here."""
     connection.execute(_CHANGE, {"where": str(key), "updated_at": now})
@@ -88,5 +98,6 @@ _of_person = (
 
 _FIND = select(t).where(_here)
 _FIND_AND_LOCK = _FIND.with_for_update()
+_SETTINGS = select(t.c.settings).where(_here)
 _CHANGE = update(t).where(_here)
 _OF_PERSON = select(t).where(_of_person).order_by(t.c.updated_at.desc()).limit(bindparam("most"))

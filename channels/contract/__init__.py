@@ -45,6 +45,7 @@ from channels.contract.events import (
 from channels.contract.host import (
     Accepted,
     ChannelHost,
+    CommandInfo,
     ConversationSummary,
     OpenedFile,
     Outcome,
@@ -92,6 +93,7 @@ __all__ = [
     "ChoiceSelected",
     "Clarification",
     "ClarificationState",
+    "CommandInfo",
     "ContentRejected",
     "ConversationKey",
     "ConversationSummary",

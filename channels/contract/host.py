@@ -71,8 +71,21 @@ class OpenedFile:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class CommandInfo:
+    """A command people can type, for a platform's menu."""
+
+    name: str
+    summary: str
+    for_admins: bool = False
+
+
 class ChannelHost(Protocol):
     """The house, seen from a door. Every method raises BridgeError subclasses with a `user_message` for what a person can mend."""
+
+    @property
+    def commands(self) -> Sequence[CommandInfo]:
+        """What people can type, in the order of a menu."""
 
     async def submit(self, event: InboundEvent) -> Accepted:
         """Check access, drop doubles, store.

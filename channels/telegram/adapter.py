@@ -9,8 +9,8 @@ from typing import cast
 from urllib.parse import urlencode
 
 import orjson
-from telegram import Bot, Update
-from telegram.error import InvalidToken, TelegramError
+from telegram import Bot, BotCommand, BotCommandScopeChat, Update
+from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from channels.contract import (
     ChannelCapabilities,
@@ -27,7 +27,6 @@ from channels.contract import (
     PressVerdict,
     ReceiptSign,
     Reply,
-    ReplyPhase,
     StopRequested,
     TextUnit,
 )
@@ -97,7 +96,6 @@ class TelegramChannel:
             upload_limit_bytes=UPLOAD_LIMIT_BYTES,
             download_limit_bytes=DOWNLOAD_LIMIT_BYTES,
             pace={ChatKind.GROUP: PACE[ChatKind.GROUP]},  # in private chats drafts come at a pace of their own
-            streams=self._section.streaming,
         )
 
     async def start(self, host: ChannelHost) -> None:
@@ -155,8 +153,6 @@ class TelegramChannel:
         """Show the snapshot: growing as a draft or in an edited message, in the end as messages and files."""
         if self._host is None:
             raise RuntimeError("the channel was not started")
-        if reply.phase is ReplyPhase.WORKING and not self._section.streaming:
-            return receipt
         target.permit()
         means = Means(self._outbound, self._throttle, self._host)
         presentation = Presentation(means, target, receipt, is_final=reply.is_final)
@@ -215,6 +211,20 @@ class TelegramChannel:
         await self._bot.delete_webhook()
         self._inbound = Inbound(BotIdentity(me.id, me.username or ""), self._drafts.runs)
         _LOGGER.info("telegram: answers as @%s", me.username)
+        await self._show_menu()
+
+    async def _show_menu(self) -> None:
+        """Offer the commands, to admins theirs as well; a menu that cannot be set holds nothing up."""
+        commands = self._host.commands if self._host is not None else ()
+        everybodys = [each for each in commands if not each.for_admins]
+        try:
+            await self._bot.set_my_commands([BotCommand(each.name, each.summary) for each in everybodys])
+            for admin in self._section.admins:
+                menu = [BotCommand(each.name, each.summary) for each in commands]
+                with contextlib.suppress(BadRequest):  # an admin who has not written to the bot yet
+                    await self._bot.set_my_commands(menu, scope=BotCommandScopeChat(admin))
+        except TelegramError as error:
+            _LOGGER.warning("telegram: the menu of commands was not set (%s)", type(error).__name__)
 
     async def _fetch(self, offset: int | None, timeout_seconds: int) -> list[RawUpdate]:
         asked = {"timeout": timeout_seconds, "allowed_updates": orjson.dumps(UPDATE_TYPES).decode()}

@@ -69,7 +69,6 @@ class WebChannel:
             upload_limit_bytes=_UNLIMITED,
             download_limit_bytes=_UNLIMITED,
             pace={ChatKind.PRIVATE: Pace(interval_seconds=0.1)},
-            streams=self._section.streaming,
         )
 
     def http_routes(self) -> Sequence[web.AbstractRouteDef]:

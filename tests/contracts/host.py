@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from channels.contract import (
     Accepted,
     ChatKind,
     Clarification,
+    CommandInfo,
     ConversationKey,
     ConversationSummary,
     DeliveryReceipt,
@@ -47,6 +48,11 @@ class MemoryHost:
     outcome: Outcome = Outcome.ACCEPTED
     _seen: set[tuple[str, str]] = field(default_factory=set)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    commands: ClassVar[Sequence[CommandInfo]] = (
+        CommandInfo("help", "this list"),
+        CommandInfo("pair", "let somebody in", for_admins=True),
+    )
 
     async def submit(self, event: InboundEvent) -> Accepted:
         if self.refuse is not None:

@@ -51,4 +51,7 @@ async def test_a_stranger_is_let_in_on_the_terminal_and_lets_the_next_one_in_fro
             await ana.send(f"/pair {code}")
             await telegram.wait_for(ana.id, lambda view: "Ben" in view.messages[-1].text, 20)
             await telegram.wait_for(ben.id, lambda view: "let in" in view.messages[-1].text, 20)
+            everybodys, anas = sorted(await telegram.commands(), key=len)
+            assert "pair" not in {command["command"] for command in everybodys}
+            assert "pair" in {command["command"] for command in anas}
         assert await telegram.violations() == []

@@ -1,10 +1,21 @@
 """What people can type besides talking: one command a file."""
 
-from bridge.dispatch.commands import new, pair, status, stop
+from bridge.dispatch.commands import busy, later, model, new, pair, settings, status, stop
 from bridge.dispatch.commands.command import Call, Command, first_word
 from bridge.dispatch.commands.help import help_command
 
-_OTHERS = (new.COMMAND, status.COMMAND, stop.COMMAND, pair.COMMAND)
+_OTHERS = (
+    new.COMMAND,
+    status.COMMAND,
+    stop.COMMAND,
+    busy.COMMAND,
+    model.LIST,
+    model.CHOOSE,
+    settings.PLAN,
+    settings.SETTINGS,
+    pair.COMMAND,
+    *later.COMMANDS,
+)
 COMMANDS = {command.name: command for command in (*_OTHERS, help_command(_OTHERS))}
 
 

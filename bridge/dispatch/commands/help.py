@@ -10,7 +10,7 @@ def help_command(others: Sequence[Command]) -> Command:
 
     def run(call: Call) -> str:
         return "Write what you want to know or have done. Commands:\n\n" + "\n".join(
-            f"- `/{each.name}` – {each.summary}" for each in (*others, command) if call.is_admin or not each.for_admins
+            f"- `/{each.name}` – {each.summary}" for each in (*others, command) if each.is_shown and each.is_for(call)
         )
 
     command = Command("help", "this list", run)

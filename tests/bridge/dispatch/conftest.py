@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
+from agent.models import ModelInfo
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher, NotYet, Rules
 from bridge.inbox.config import InboxConfig
@@ -60,11 +61,21 @@ class Desk:
         return effects
 
     async def next(
-        self, key: ConversationKey = CHAT, *, busy: BusyPolicy = BusyPolicy.QUEUE, debounce: float = 0, **settings: Any
+        self,
+        key: ConversationKey = CHAT,
+        *,
+        busy: BusyPolicy = BusyPolicy.QUEUE,
+        debounce: float = 0,
+        models: Sequence[ModelInfo] = (),
+        **settings: Any,
     ) -> Effects | NotYet | None:
         """Decide one thing."""
         rules = Rules(
-            {"demo": ChannelSection(busy=busy)}, RunsConfig(**settings), InboxConfig(debounce_seconds=debounce), "lead"
+            {"demo": ChannelSection(busy=busy)},
+            RunsConfig(**settings),
+            InboxConfig(debounce_seconds=debounce),
+            "lead",
+            models,
         )
         return await Dispatcher(self.database, rules, self.clock).decide_next(key)
 

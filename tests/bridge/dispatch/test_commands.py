@@ -1,7 +1,11 @@
 """What people type besides talking, and what only looks like it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
+from agent.models import ModelInfo
 from bridge.dispatch.commands import COMMANDS, recognise
 from bridge.persistence.inbox import EventState
 from bridge.runs.records import CancelAction, RunStatus
@@ -44,7 +48,8 @@ async def test_a_command_is_answered_and_written_down_but_is_no_turn(desk: Desk)
     assert effects.deliveries_stored
     assert not effects.runs_stored
     (answer,) = await desk.answers()
-    assert [name for name in COMMANDS if f"/{name}" not in answer] == ["pair"]  # for admins
+    shown = [command.name for command in COMMANDS.values() if command.is_shown and not command.for_admins]
+    assert [name for name in COMMANDS if f"`/{name}`" in answer] == shown
     assert len(await desk.runs()) == 1
     _, asked, answered = await desk.said()
     assert (asked.text, asked.message_id) == ("/help", "m-9")
@@ -154,3 +159,74 @@ async def test_a_stop_from_another_conversation_stops_nothing(desk: Desk) -> Non
     assert not effects.press[1].accepted
     assert (await desk.runs())[0].cancel_action is None
     assert await desk.state(event_id) is EventState.DECIDED
+
+
+MODELS = (
+    ModelInfo("main", "gpt", "Main", "for every day", supports_vision=False, supports_thinking=False),
+    ModelInfo("fast", "gpt-mini", "Fast", None, supports_vision=False, supports_thinking=False),
+)
+
+
+async def answer_to(desk: Desk, text: str) -> str:
+    before = len(await desk.answers())
+    await desk.decide(message(text), models=MODELS)
+    (answer,) = (await desk.answers())[before:]
+    return answer
+
+
+async def context_of_next_run(desk: Desk) -> Mapping[str, Any]:
+    await desk.decide(message("go on"))
+    return (await desk.runs())[-1].spec.context
+
+
+async def test_a_model_is_chosen_for_one_conversation_and_given_back(desk: Desk) -> None:
+    assert "`main` Main – for every day **(now)**" in await answer_to(desk, "/models")
+    assert "`main` answers here" in await answer_to(desk, "/model")
+    assert "Fast (`fast`)" in await answer_to(desk, "/model FAST")
+    assert "`fast` Fast **(now)**" in await answer_to(desk, "/models")
+    assert await context_of_next_run(desk) == {"model_name": "fast"}
+    assert "No model is called 'slow'" in await answer_to(desk, "/model slow")
+    await answer_to(desk, "/model default")
+    assert await context_of_next_run(desk) == {}
+
+
+async def test_the_busy_policy_of_a_conversation_wins_over_the_configured_one(desk: Desk) -> None:
+    assert "`/busy queue` – it waits and is answered next **(now)**" in await answer_to(desk, "/busy")
+    assert "the agent stops" in await answer_to(desk, "/busy Interrupt")
+    await desk.decide(message("one"))
+    run = await desk.begin()
+    effects = await desk.decide(message("two"))
+    assert effects.to_stop == {run.run_id: CancelAction.INTERRUPT}
+    assert "I do not know 'later'" in await answer_to(desk, "/busy later")
+    assert "waits and is answered next" in await answer_to(desk, "/busy default")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "context"),
+    [
+        ("/plan on", "plan: on", {"is_plan_mode": True}),
+        ("/settings thinking off", "thinking: off", {"thinking_enabled": False}),
+        ("/settings subagents yes", "subagents: on", {"subagent_enabled": True}),
+        ("/settings streaming off", "streaming: off", {}),
+        ("/settings colour on", "I do not know 'colour'", {}),
+        ("/settings plan maybe", "Say `on`, `off` or `default`", {}),
+        ("/settings", "`plan` as configured", {}),
+    ],
+)
+async def test_what_is_switched_for_a_conversation_reaches_its_runs(
+    desk: Desk, asked: str, said: str, context: Mapping[str, Any]
+) -> None:
+    assert said in await answer_to(desk, asked)
+    assert await context_of_next_run(desk) == context
+
+
+async def test_a_choice_is_kept_over_a_new_thread(desk: Desk) -> None:
+    await answer_to(desk, "/plan on")
+    await answer_to(desk, "/new")
+    assert await context_of_next_run(desk) == {"is_plan_mode": True}
+
+
+@pytest.mark.parametrize("name", ["memory", "skills", "goal", "bootstrap"])
+async def test_a_feature_that_is_not_there_says_so(desk: Desk, name: str) -> None:
+    assert f"`/{name}` does nothing" in await answer_to(desk, f"/{name}")
+    assert f"/{name}" not in await answer_to(desk, "/help")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from aiohttp import web
@@ -18,6 +18,7 @@ from channels.contract import (
     ChoiceSelected,
     Clarification,
     ClarificationState,
+    CommandInfo,
     ConversationKey,
     ConversationSummary,
     DeliveryReceipt,
@@ -92,6 +93,11 @@ class MemoryHouse:
     _keys: set[str] = field(default_factory=set)
     _tasks: set[asyncio.Future[None]] = field(default_factory=set)
     _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    commands: ClassVar[Sequence[CommandInfo]] = (
+        CommandInfo("help", "this list"),
+        CommandInfo("pair", "let somebody in", for_admins=True),
+    )
 
     async def submit(self, event: InboundEvent) -> Accepted:
         if self.refuses:
