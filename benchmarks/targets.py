@@ -18,6 +18,8 @@ _READY_SECONDS = 120.0
 _LOOK_EVERY_SECONDS = 0.02
 STREAM_RETENTION_SECONDS = 4
 """Short, so that the forgetting of streams is part of what is measured."""
+_PACE = 1_000
+"""The simulated Telegram has no limits, and the floors keep none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Product:
             "channels": {
                 "telegram": {
                     "enabled": True, "bot_token": around.telegram.token, "base_url": around.telegram.base_url,
-                    "access": "open",
+                    "access": "open", "times_usual_pace": _PACE,
                 },
                 "web": {"enabled": self.page},
             },

@@ -42,7 +42,7 @@ from channels.telegram.presenting import Means, Presentation
 from channels.telegram.presses import Presses
 from channels.telegram.render import TEXT_LIMIT, UPLOAD_LIMIT_BYTES, Rendered, render
 from channels.telegram.request import AiohttpRequest, proxy_from_environment
-from channels.telegram.throttle import PACE, Throttle
+from channels.telegram.throttle import Throttle, pace_of
 
 _LOGGER = logging.getLogger(__name__)
 _SIGNS = {ReceiptSign.SEEN: "👀", ReceiptSign.DONE: "👌", ReceiptSign.FAILED: "💔"}  # bots may use only listed emoji
@@ -72,7 +72,7 @@ class TelegramChannel:
         self._request = AiohttpRequest(read_timeout_seconds=_READ_SECONDS, proxy=proxy)
         self._poll_request = AiohttpRequest(pool_size=2, read_timeout_seconds=_READ_SECONDS, proxy=proxy)
         self._bot = _made_bot(section, self._request, self._poll_request)
-        self._throttle = Throttle()
+        self._throttle = Throttle(times=section.times_usual_pace)
         self._outbound = Outbound(self._bot)
         self._drafts = DraftBoard(self._outbound, self._throttle)
         self._presses = Presses(self._outbound)
@@ -95,7 +95,8 @@ class TelegramChannel:
             text_unit=TextUnit.UTF16,
             upload_limit_bytes=UPLOAD_LIMIT_BYTES,
             download_limit_bytes=DOWNLOAD_LIMIT_BYTES,
-            pace={ChatKind.GROUP: PACE[ChatKind.GROUP]},  # in private chats drafts come at a pace of their own
+            # In private chats drafts come at a pace of their own.
+            pace={ChatKind.GROUP: pace_of(ChatKind.GROUP, self._section.times_usual_pace)},
         )
 
     async def start(self, host: ChannelHost) -> None:

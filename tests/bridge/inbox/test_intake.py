@@ -5,12 +5,14 @@ import logging
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import func, select
 
 from bridge.clock import utc_now
 from bridge.dispatch.access import IfAdmitted, Refusal, judge
 from bridge.inbox.config import InboxConfig
 from bridge.persistence import deliveries, inbox
 from bridge.persistence.database import Database
+from bridge.persistence.tables import inbound_events
 from channels.contract import (
     Access,
     Addressed,
@@ -64,7 +66,8 @@ async def test_a_redelivery_is_a_duplicate_even_when_many_come_at_once(house: In
     said = message("hi")
     outcomes = await asyncio.gather(*(house.intake.submit(said) for _ in range(5)))
     assert sorted(accepted.outcome for accepted in outcomes) == ["accepted", *["duplicate"] * 4]
-    assert await house.database.read(inbox.count_open) == 1
+    stored = select(func.count()).select_from(inbound_events)
+    assert await house.database.read(lambda c: c.execute(stored).scalar_one()) == 1
 
 
 async def test_what_is_not_said_to_the_bot_is_not_stored(house: Inbox) -> None:

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from channels.contract import RateLimited
+from channels.contract import ChatKind, Pace, RateLimited
 from channels.shared.pacing import Urgency
-from channels.telegram.throttle import Throttle
+from channels.telegram.throttle import Throttle, pace_of
 
 
 def refused(seconds: float) -> RateLimited:
@@ -73,3 +73,23 @@ async def test_drafts_keep_half_a_second_and_their_own_silence() -> None:
     assert throttle.draft_delay(7) == 0.5
     throttle.draft_refused(7, refused(9))
     assert throttle.draft_delay(7) == 9
+
+
+async def test_a_server_that_allows_more_is_sent_more_but_its_silences_last_as_long() -> None:
+    throttle = Throttle(clock=lambda: 100.0, times=2)
+    for _ in range(4):
+        await throttle.message_turn(7, Urgency.ANSWER)
+    with pytest.raises(RateLimited) as caught:
+        await throttle.message_turn(7, Urgency.ANSWER)
+    assert caught.value.retry_after_seconds == 2
+    throttle.message_refused(8, refused(30))
+    with pytest.raises(RateLimited) as caught:
+        await throttle.message_turn(8, Urgency.ANSWER)
+    assert caught.value.retry_after_seconds == 30
+    throttle.draft_shown(7)
+    assert throttle.draft_delay(7) == 0.5
+
+
+def test_the_pace_of_a_group_grows_with_it() -> None:
+    assert pace_of(ChatKind.GROUP, 1) == Pace(3.0, per_minute=20)
+    assert pace_of(ChatKind.GROUP, 2) == Pace(1.5, per_minute=40)
