@@ -31,7 +31,7 @@ def parse_plan(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--chats", type=int, nargs="+", default=[1, 8, 64], help="people at once, unpaced (%(default)s)"
     )
-    parser.add_argument("--turns", type=int, default=24, help="at least so many at each number of chats (%(default)s)")
+    parser.add_argument("--turns", type=int, default=16, help="at least so many at each number of chats (%(default)s)")
     parser.add_argument(
         "--paced-chats", type=int, nargs="*", default=[1, 8], help="people at once, paced (%(default)s)"
     )
