@@ -33,14 +33,16 @@ def ask(connection: Connection, event: InboundEvent, *, now: datetime) -> tuple[
         if people.count_requests(connection, person.channel, person.account) >= MOST_PENDING:
             return f"full:{now:%Y-%m-%d}", _FULL
         pairing = Pairing(_new_code(), person, event.sender.name, event.conversation, now + CODE_LIFE)
-        people.ask(connection, pairing, now=now)
-        people.note(connection, AccessAction.ASKED, person, now=now, conversation=event.conversation)
+        if people.ask(connection, pairing, now=now):
+            people.note(connection, AccessAction.ASKED, person, now=now, conversation=event.conversation)
+        else:  # another message of theirs was faster
+            pairing = people.request_of(connection, person) or pairing
     return pairing.code, _request(pairing.code)
 
 
 def admit(connection: Connection, code: str, *, by: str, now: datetime) -> Pairing | None:
     """Let in whoever asked with this code, and tell them; None if nobody does (any more)."""
-    pairing = _pending(connection, code, now)
+    pairing = pending(connection, code, now)
     if pairing is None:
         return None
     people.admit(connection, Person(pairing.key, pairing.name, by, now))
@@ -57,7 +59,7 @@ def admit(connection: Connection, code: str, *, by: str, now: datetime) -> Pairi
 
 def decline(connection: Connection, code: str, *, by: str, now: datetime) -> Pairing | None:
     """Drop a request; the person is told nothing. None if there is none with this code."""
-    pairing = _pending(connection, code, now)
+    pairing = pending(connection, code, now)
     if pairing is not None:
         people.withdraw(connection, pairing.code)
         people.note(connection, AccessAction.DECLINED, pairing.key, now=now, done_by=by)
@@ -72,7 +74,8 @@ def revoke(connection: Connection, person: PersonKey, *, by: str, now: datetime)
     return True
 
 
-def _pending(connection: Connection, code: str, now: datetime) -> Pairing | None:
+def pending(connection: Connection, code: str, now: datetime) -> Pairing | None:
+    """Whoever asks with this code, in whatever case it was typed; None if nobody does (any more)."""
     people.expire(connection, now=now)
     return people.request_with(connection, code.strip().upper())
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from bridge.persistence.database import changed
 from bridge.persistence.tables import clarifications as t
@@ -101,6 +101,11 @@ def _record(row: Any) -> ClarificationRecord:
     return ClarificationRecord(question, row.run_id, row.call_id, row.thread_id, AskedBy(row.kind), row.asked_of)
 
 
+def forget(connection: Connection, run_id: str) -> None:
+    """Take back what a run has asked: the turn begins anew, and may ask under the same call ids."""
+    connection.execute(_FORGET, {"run": run_id})
+
+
 _it = t.c.token == bindparam("its_token")
 _open = t.c.state == ClarificationState.OPEN
 
@@ -108,3 +113,4 @@ _FIND = select(t).where(_it)
 _OF_CALL = select(t).where(t.c.run_id == bindparam("run"), t.c.call_id == bindparam("call"))
 _NEWEST_OPEN = select(t).where(t.c.thread_id == bindparam("thread"), _open).order_by(t.c.created_at.desc()).limit(1)
 _SETTLE = update(t).where(_it, _open)
+_FORGET = delete(t).where(t.c.run_id == bindparam("run"))

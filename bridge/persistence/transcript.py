@@ -56,17 +56,18 @@ def append_person(connection: Connection, thread_id: str, run_id: str, said: Sai
 
 def set_files(connection: Connection, run_id: str, message_id: str, files: Sequence[TranscriptFile]) -> None:
     """The files of one message of the turn have come."""
-    for row in connection.execute(_SAID_IN_RUN, {"run": run_id}).all():
-        if row.body["message_id"] == message_id:
-            body = {**row.body, "files": _files_body(files)}
-            connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": body})
+    _change(connection, run_id, message_id, "files", _files_body(files))
 
 
 def set_text(connection: Connection, run_id: str, message_id: str, text: str) -> None:
     """One message of the turn was changed by the person."""
+    _change(connection, run_id, message_id, "text", text)
+
+
+def _change(connection: Connection, run_id: str, message_id: str, name: str, value: Any) -> None:
     for row in connection.execute(_SAID_IN_RUN, {"run": run_id}).all():
         if row.body["message_id"] == message_id:
-            connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": {**row.body, "text": text}})
+            connection.execute(_REWRITE, {"thread": row.thread_id, "at": row.seq, "body": {**row.body, name: value}})
 
 
 def append_reply(connection: Connection, thread_id: str, run_id: str, reply: Reply, *, now: datetime) -> int:

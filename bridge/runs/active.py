@@ -50,6 +50,8 @@ class ActiveRun:
         return self.action
 
     def ask_to_stop(self, action: CancelAction) -> None:
-        """A person or a client wants it to end now."""
+        """A person or a client wants it to end now, or anew; an end that was asked for is not taken back by the latter."""
+        if action is CancelAction.RESTART and self.stop.is_set():
+            return
         self.action = action
         self.stop.set()

@@ -13,7 +13,7 @@ from agent.errors import CheckpointNotStored, LeaseLost
 from bridge.delivery.composer import Composition, compose
 from bridge.delivery.events import derive
 from bridge.errors import LeaseExpired
-from bridge.persistence import inbox, runs, stream_parts, threads, transcript
+from bridge.persistence import clarifications, inbox, runs, stream_parts, threads, transcript
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.threads import ThreadStatus
 from bridge.runs import agent_request
@@ -21,7 +21,7 @@ from bridge.runs.active import ActiveRun, RunResources
 from bridge.runs.ending import RESTARTED, ROLLED_BACK, STOPPED, RunEnding, failed, given_up, unreadable
 from bridge.runs.jsonable import to_jsonable
 from bridge.runs.observer import Observer
-from bridge.runs.records import CancelAction, RunStatus, StreamPart
+from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
 from bridge.runs.recovery import Recovery
 from bridge.runs.stream import LiveStream
 from bridge.runs.turn_input import Told, as_said, message_id
@@ -240,9 +240,16 @@ class Attempt:
     async def _begin_again(self) -> None:
         """The person has changed what the turn is about: nothing of it counts any more. Raises LeaseExpired."""
         run, now = self._run, self._house.clock()
-        again = await self._house.database.write(lambda connection: runs.begin_again(connection, run, now=now))
+
+        def begin(connection: Connection) -> RunRecord | None:
+            clarifications.forget(connection, run.run_id)
+            return runs.begin_again(connection, run, now=now)
+
+        again = await self._house.database.write(begin)
         if again is None:
             raise LeaseExpired(f"run {run.run_id} was taken over before it began anew")
+        if again.cancel_action is not None:  # somebody wants it to end meanwhile
+            self._active.ask_to_stop(again.cancel_action)
         self._run, self._is_left_behind = again, False
         self._recovery = Recovery(again, self._house)
         self._observer = self._new_observer()

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import orjson
 from telegram import Bot, BotCommand, BotCommandScopeChat, Update
-from telegram.error import BadRequest, InvalidToken, TelegramError
+from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from channels.contract import (
     ChannelCapabilities,
@@ -222,7 +222,9 @@ class TelegramChannel:
             await self._bot.set_my_commands([BotCommand(each.name, each.summary) for each in everybodys])
             for admin in self._section.admins:
                 menu = [BotCommand(each.name, each.summary) for each in commands]
-                with contextlib.suppress(BadRequest):  # an admin who has not written to the bot yet
+                with contextlib.suppress(
+                    BadRequest, Forbidden
+                ):  # an admin who has not written to the bot, or blocked it
                     await self._bot.set_my_commands(menu, scope=BotCommandScopeChat(admin))
         except TelegramError as error:
             _LOGGER.warning("telegram: the menu of commands was not set (%s)", type(error).__name__)

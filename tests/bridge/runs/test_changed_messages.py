@@ -7,10 +7,11 @@ from bridge.clock import utc_now
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher, Rules
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import conversations, inbox, runs, transcript
+from bridge.persistence import clarifications, conversations, inbox, runs, transcript
+from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.runs.config import RunsConfig
 from bridge.runs.records import CancelAction, RunRecord, RunStatus
-from channels.contract import ChannelSection, InboundEvent, Notice, NoticeKind, Text, ToolActivity
+from channels.contract import ChannelSection, Clarification, InboundEvent, Notice, NoticeKind, Text, ToolActivity
 from tests.bridge.people import CHAT, edit, message, stop
 from tests.bridge.replica import Replica
 from tests.bridge.scripted import Says, Script
@@ -104,3 +105,28 @@ async def test_a_process_that_dies_before_it_began_anew_leaves_it_to_the_next(pl
     run = await house.ended(run)
     assert run.status is RunStatus.SUCCESS
     assert (await house.texts(run.thread_id))[0] == "b"
+
+
+async def test_what_the_old_turn_has_asked_is_asked_no_more(play: Play) -> None:
+    house, script = await play(Says("No", gate=asyncio.Event()), Says("Yes"))
+    await decide(house, message("a", message_id="m-1"))
+    await script.was_asked(1)
+    run = await only_run(house)
+    asked = ClarificationRecord(
+        Clarification("tok", "Which?"), run.run_id, "call-1", run.thread_id, AskedBy.QUESTION, "ann"
+    )
+    await house.database.write(lambda c: clarifications.ensure(c, asked, now=utc_now()))
+    await decide(house, edit("m-1", "b"))
+    await house.ended(run)
+    assert await house.database.read(lambda c: clarifications.open_on(c, run.thread_id)) is None
+
+
+async def test_a_stop_is_not_overtaken_by_an_older_wish_to_begin_anew(play: Play) -> None:
+    """Symptom: the heartbeat repeated the wish after the stop, and the turn went on for as long as a heartbeat lasts."""
+    house, script = await play(Says("No", gate=asyncio.Event()))
+    await decide(house, message("a", message_id="m-1"))
+    await script.was_asked(1)
+    run = await only_run(house)
+    house.queue.interrupt(run.run_id, CancelAction.INTERRUPT)
+    house.queue.interrupt(run.run_id, CancelAction.RESTART)
+    assert (await house.ended(run)).status is RunStatus.INTERRUPTED
