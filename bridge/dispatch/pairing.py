@@ -33,8 +33,10 @@ def ask(connection: Connection, event: InboundEvent, *, now: datetime) -> tuple[
         if people.count_requests(connection, person.channel, person.account) >= MOST_PENDING:
             return f"full:{now:%Y-%m-%d}", _FULL
         pairing = Pairing(_new_code(), person, event.sender.name, event.conversation, now + CODE_LIFE)
-        people.ask(connection, pairing, now=now)
-        people.note(connection, AccessAction.ASKED, person, now=now, conversation=event.conversation)
+        if people.ask(connection, pairing, now=now):
+            people.note(connection, AccessAction.ASKED, person, now=now, conversation=event.conversation)
+        else:  # another message of theirs was faster
+            pairing = people.request_of(connection, person) or pairing
     return pairing.code, _request(pairing.code)
 
 

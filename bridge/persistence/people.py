@@ -84,8 +84,8 @@ def everybody(connection: Connection) -> Sequence[Person]:
     return [Person(_key(row), row.name, row.admitted_by, row.admitted_at) for row in rows]
 
 
-def ask(connection: Connection, pairing: Pairing, *, now: datetime) -> None:
-    """Write a request down; the person must not have one."""
+def ask(connection: Connection, pairing: Pairing, *, now: datetime) -> bool:
+    """Write a request down; False if the person has one already."""
     values = {
         **pairing.key.values,
         "code": pairing.code,
@@ -94,7 +94,7 @@ def ask(connection: Connection, pairing: Pairing, *, now: datetime) -> None:
         "created_at": now,
         "expires_at": pairing.expires_at,
     }
-    insert_or_keep(connection, p, values)
+    return insert_or_keep(connection, p, values) is not None
 
 
 def request_of(connection: Connection, person: PersonKey) -> Pairing | None:

@@ -1,5 +1,6 @@
 """Letting people in: a code for an unknown person, an admin's word, and what is kept of it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -90,6 +91,12 @@ async def test_an_unknown_person_gets_one_code_and_is_answered_once_an_admin_gav
         ("asked", "eve", None),
         ("admitted", "eve", "demo:ann"),
     ]
+
+
+async def test_many_messages_of_one_stranger_at_once_get_one_code(house: Inbox, database: Database) -> None:
+    await asyncio.gather(*(house.intake.submit(from_eve()) for _ in range(6)))
+    (asked,) = await told(database)
+    assert await code_of(database) in asked
 
 
 async def test_a_code_is_good_for_one_person_once(house: Inbox, database: Database) -> None:
