@@ -117,20 +117,12 @@ async def test_drafts_that_are_refused_for_their_rate_do_not_hold_back_the_answe
     assert await texts(telegram, ana.id) == ["one two three"]
 
 
-async def test_without_streaming_only_the_answer_is_sent_and_that_it_waits(telegram, channel, host, ana) -> None:
+async def test_that_a_turn_waits_gives_way_to_its_answer(channel, telegram, host, ana) -> None:
     turn = await asked(channel, host, ana)
-    await channel.stop()
-    turn.channel = made_channel(telegram, streaming=False)
-    assert not turn.channel.capabilities.streams
-    await turn.channel.start(host)
     await turn.show(at(ReplyPhase.QUEUED, Notice(NoticeKind.WAITING, "Waits behind 1.")))
     assert await texts(telegram, ana.id) == ["⏳ Waits behind 1."]
-    await turn.show(working("half"))
-    assert (await telegram.chat(ana.id)).drafts == ()
     await turn.show(final("whole"))
     assert await texts(telegram, ana.id) == ["whole"]
-    await turn.channel.stop()
-    await turn.channel.close()
 
 
 async def test_a_long_answer_is_posted_as_it_fills_and_ends_whole(telegram, channel, host, ana) -> None:

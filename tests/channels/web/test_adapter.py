@@ -105,7 +105,3 @@ async def test_there_is_nothing_to_download_from_the_page(channel: WebChannel, t
     with pytest.raises(FileUnavailable) as caught:
         await channel.download(FileRef("x", "x"), tmp_path / "x")
     assert caught.value.user_message
-
-
-def test_streaming_follows_the_configuration(tmp_path: Path) -> None:
-    assert not WebChannel(WebConfig(streaming=False), state_dir=tmp_path).capabilities.streams
