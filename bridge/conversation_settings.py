@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from channels.contract import BusyPolicy
+from channels.contract import BusyPolicy, Speaks
 
 
 class ConversationSettings(BaseModel):
@@ -14,6 +14,7 @@ class ConversationSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     busy: BusyPolicy | None = None
+    speaks: Speaks | None = None
     model: str | None = None
     thinking: bool | None = None
     plan: bool | None = None

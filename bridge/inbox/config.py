@@ -12,3 +12,5 @@ class InboxConfig(BaseModel):
     """Messages sent within so short a time become one turn; 0 answers each at once."""
     album_seconds: float = Field(default=0.8, ge=0, le=30)
     """Some platforms send an album picture by picture with no mark at the last; so long after each the next is awaited."""
+    overheard_messages: int = Field(default=0, ge=0, le=50)
+    """Called in a group, the agent is told so many messages that were said there just before; they are kept in memory only."""

@@ -7,6 +7,7 @@ from bridge.clock import Clock
 from bridge.dispatch.access import Refusal, judge
 from bridge.dispatch.pairing import person_of
 from bridge.inbox.config import InboxConfig
+from bridge.inbox.participation import Participation
 from bridge.inbox.refusals import Refusals
 from bridge.inbox.signs import ReceiptSigns
 from bridge.persistence import inbox, people
@@ -14,7 +15,6 @@ from bridge.persistence.database import Database
 from bridge.signals import Signals
 from channels.contract import (
     Accepted,
-    Addressed,
     ChannelSection,
     ConversationKey,
     InboundEvent,
@@ -43,11 +43,14 @@ class Intake:
         self._config = config
         self._clock = clock
         self._refusals = Refusals(database, signals, clock)
+        self._participation = Participation(database, sections, config.overheard_messages)
 
     async def submit(self, event: InboundEvent) -> Accepted:
         """Store an event that is for us from somebody who may speak. When this returns, the platform may be told so."""
-        if isinstance(event, MessageReceived) and event.addressed is Addressed.AMBIENT:
-            return Accepted(Outcome.REFUSED)
+        meant = await self._participation.meant(event)
+        return await self._take(meant) if meant is not None else Accepted(Outcome.REFUSED)
+
+    async def _take(self, event: InboundEvent) -> Accepted:
         objection = judge(self._sections[event.conversation.channel], event)
         if isinstance(objection, Refusal) or (objection is not None and not await self._is_admitted(event)):
             await self._refusals.refuse(event, objection)

@@ -14,6 +14,7 @@ from channels.contract import Channel, ChatKind, ChoiceSelected, InboundEvent, M
 logger = logging.getLogger(__name__)
 
 _FETCH_SECONDS = 300.0
+_OVERHEARD = "[Said here before, not to you:]"
 _WITH_ANSWER = "[These files came with my answer.]"
 
 _Files = Mapping[str, Sequence[Upload]]
@@ -98,10 +99,11 @@ def as_said(event: InboundEvent) -> Said:
 
 
 def said(event: MessageReceived) -> str:
-    """The text; in a group it says who speaks, since several people share the thread."""
-    if event.chat_kind is ChatKind.GROUP and event.sender.name:
-        return f"{event.sender.name}: {event.text}"
-    return event.text
+    """The text; in a group it says who speaks, since several people share the thread, and what was said before."""
+    if event.chat_kind is not ChatKind.GROUP or not event.sender.name:
+        return event.text
+    before = "\n".join([_OVERHEARD, *event.overheard, ""]) if event.overheard else ""
+    return f"{before}{event.sender.name}: {event.text}"
 
 
 def answer_message(event_id: int, press: ChoiceSelected, answer: str, request_id: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from channels.contract.channel import (
     SupportsReactions,
     SupportsWebhooks,
 )
-from channels.contract.config import Access, BusyPolicy, ChannelSection
+from channels.contract.config import Access, BusyPolicy, ChannelSection, Speaks
 from channels.contract.conversation import ChatKind, ConversationKey
 from channels.contract.delivery import DeliveryReceipt, DeliveryTarget, Piece, PieceState
 from channels.contract.errors import (
@@ -124,6 +124,7 @@ __all__ = [
     "ReplyPart",
     "ReplyPhase",
     "Sender",
+    "Speaks",
     "StopRequested",
     "SupportsActivity",
     "SupportsHttpRoutes",

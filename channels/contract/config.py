@@ -24,6 +24,14 @@ class BusyPolicy(StrEnum):
     COLLECT = "collect"  # all that wait become one turn
 
 
+class Speaks(StrEnum):
+    """When the bot answers in a group; in private chats it always does, and commands it always takes."""
+
+    MENTION = "mention"  # when it is mentioned or replied to, and in topics it takes part in
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 def _as_id_strings(value: object) -> object:
     """People write ids as numbers, as strings, or a single one."""
     if value is None:
@@ -44,5 +52,6 @@ class ChannelSection(BaseModel):
     access: Access = Access.MEMBERS
     allowed_users: UserIds = ()
     admins: UserIds = ()
+    speaks: Speaks = Speaks.MENTION
     busy: BusyPolicy = BusyPolicy.QUEUE
     streaming: bool = True

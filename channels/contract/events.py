@@ -62,7 +62,10 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageReceived(_Event):
-    """A message. `group` joins the items of one album, which arrive as separate events."""
+    """A message. `group` joins the items of one album, which arrive as separate events.
+
+    `overheard` is filled by the house, where the configuration wants it: what was said just before to nobody in particular.
+    """
 
     message_id: str
     text: str
@@ -70,6 +73,7 @@ class MessageReceived(_Event):
     files: tuple[FileRef, ...] = ()
     reply_to: str | None = None
     group: str | None = None
+    overheard: tuple[str, ...] = ()
     kind: Literal["message_received"] = "message_received"
 
 

@@ -98,9 +98,7 @@ class Inbound:
         written = message.text or message.caption
         if sender is None or kind is None or not written:
             return None
-        text, addressed = self._addressed(message, kind, written)
-        if addressed is Addressed.AMBIENT:  # what people say to each other is nobody's business
-            return None
+        text, _ = self._addressed(message, kind, written)
         return MessageEdited(
             conversation=_address(message).conversation(self.bot.id),
             chat_kind=kind,

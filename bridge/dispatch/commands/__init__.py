@@ -1,6 +1,6 @@
 """What people can type besides talking: one command a file."""
 
-from bridge.dispatch.commands import busy, later, model, new, pair, settings, status, stop
+from bridge.dispatch.commands import busy, later, model, new, pair, settings, speak, status, stop
 from bridge.dispatch.commands.command import Call, Command, first_word
 from bridge.dispatch.commands.help import help_command
 
@@ -9,6 +9,7 @@ _OTHERS = (
     status.COMMAND,
     stop.COMMAND,
     busy.COMMAND,
+    speak.COMMAND,
     model.LIST,
     model.CHOOSE,
     settings.PLAN,

@@ -29,7 +29,7 @@ def _choose(call: Call) -> str:
 def _current(call: Call) -> str:
     """A choice of a model that is no longer configured counts as none, as it does for the run."""
     chosen = call.settings.model
-    return chosen if chosen in {model.name for model in call.models} and chosen else call.models[0].name
+    return next((model.name for model in call.models if model.name == chosen), call.models[0].name)
 
 
 LIST = Command("models", "which models there are", _list)

@@ -1,6 +1,7 @@
 """What people type besides talking, and what only looks like it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from agent.models import ModelInfo
 from bridge.dispatch.commands import COMMANDS, recognise
 from bridge.persistence.inbox import EventState
 from bridge.runs.records import CancelAction, RunStatus
-from channels.contract import StopRequested
+from channels.contract import Addressed, ChatKind, StopRequested
 from tests.bridge.dispatch.conftest import Desk
 from tests.bridge.people import BOB, CHAT, message, stop
 
@@ -230,3 +231,20 @@ async def test_a_choice_is_kept_over_a_new_thread(desk: Desk) -> None:
 async def test_a_feature_that_is_not_there_says_so(desk: Desk, name: str) -> None:
     assert f"`/{name}` does nothing" in await answer_to(desk, f"/{name}")
     assert f"/{name}" not in await answer_to(desk, "/help")
+
+
+async def test_when_the_bot_answers_in_a_group_is_chosen_there(desk: Desk) -> None:
+    async def said_in_group(text: str) -> str:
+        before = len(await desk.answers())
+        group = replace(CHAT, chat="group")
+        await desk.store(message(text, conversation=group, chat_kind=ChatKind.GROUP, addressed=Addressed.COMMAND))
+        assert await desk.next(group) is not None
+        (answer,) = (await desk.answers())[before:]
+        return answer
+
+    assert "when I am mentioned" in await said_in_group("/speak")
+    assert "whatever is written" in await said_in_group("/speak always")
+    assert "whatever is written" in await said_in_group("/speak")
+    assert "I do not know 'loudly'" in await said_in_group("/speak loudly")
+    assert "when I am mentioned" in await said_in_group("/speak default")
+    assert "In a private chat" in await answer_to(desk, "/speak never")

@@ -71,7 +71,8 @@ async def test_a_redelivery_is_a_duplicate_even_when_many_come_at_once(house: In
 
 
 async def test_what_is_not_said_to_the_bot_is_not_stored(house: Inbox) -> None:
-    accepted = await house.intake.submit(message("hi", addressed=Addressed.AMBIENT))
+    said = message("hi", addressed=Addressed.AMBIENT, chat_kind=ChatKind.GROUP)
+    accepted = await house.intake.submit(said)
     assert accepted.outcome is Outcome.REFUSED
     assert await house.database.read(inbox.count_open) == 0
 

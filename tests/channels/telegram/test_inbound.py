@@ -193,7 +193,6 @@ def test_anonymous_admins_speak_as_the_group() -> None:
         {"channel_post": message({"id": -200, "type": "channel", "title": "News"}, text="post")},
         {"edited_channel_post": message({"id": -200, "type": "channel", "title": "News"}, text="post")},
         {"business_message": message(text="business")},
-        {"edited_message": message(GROUP, text="said to others, better")},
         {"edited_message": message(location={"latitude": 1, "longitude": 1})},
         {"message_from_the_future": {"anything": True}},
         {"stopped_message_generation": {"chat": "odd"}},
