@@ -163,7 +163,7 @@ class _House:
         self.signs = ReceiptSigns(channels)
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
         self.host = House(database, intake, uploads, artifacts, assistant_id, clock)
-        self.retention = Retention(database, config.runs, clock)
+        self.retention = Retention(database, config.runs, signals, clock)
         doors = channels.values()
         self.gateway = Gateway(
             self.manager,
