@@ -184,8 +184,7 @@ class Delivery:
         """Say that the turn waits, and behind how many, until it begins."""
         with self._house.signals.watch(f"run:{run.run_id}", f"thread:{run.thread_id}") as watch:
             while (standing := await self._standing(run.run_id)).status is RunStatus.PENDING:
-                if standing.reply is not None:
-                    self._set(standing.reply)
+                self._set(standing.reply)
                 await watch.wait(_POLL_SECONDS)
 
     async def _standing(self, run_id: str) -> "_Standing":
@@ -301,15 +300,16 @@ class Delivery:
 @dataclass(frozen=True, slots=True)
 class _Standing:
     status: RunStatus
-    reply: Reply | None
+    reply: Reply
 
 
-def _said_meanwhile(connection: Connection, run: RunRecord) -> Reply | None:
-    """What stands in place of an answer that has not begun; nothing if it begins at once."""
+def _said_meanwhile(connection: Connection, run: RunRecord) -> Reply:
+    """What stands in place of an answer that has not begun."""
+    begins_at_once = Reply(run_id=run.run_id)
     if run.status is not RunStatus.PENDING:
-        return None
+        return begins_at_once
     if run.held_until is not None and run.spec.trigger_event is not None:
         messages = [stored.event for stored in inbox.events_of_turn(connection, run.spec.trigger_event)]
         return asking(run.run_id, len(messages), run.created_at - messages[0].occurred_at)
     ahead = runs.count_ahead(connection, run.run_id)
-    return waiting(run.run_id, ahead) if ahead else None
+    return waiting(run.run_id, ahead) if ahead else begins_at_once
