@@ -4,10 +4,11 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 LOCKED := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run gateway test lint types layers format check bench soak mutants migrate-rev lock
+.PHONY: help install dev run gateway test lint types layers format check bench soak mutants image migrate-rev lock
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +50,9 @@ soak: dev ## Measure what many turns add to memory and disk
 
 mutants: dev ## Take pieces out of the program and see that a test notices
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+image: ## Build the container image `threadbridge` (ARGS="--build-arg BASE=…" for another base)
+	@docker build --tag threadbridge --build-arg VERSION=$(VERSION) $(ARGS) .
 
 migrate-rev: dev ## Write a migration from the tables: make migrate-rev MSG="add a column"
 	@$(BIN)/python -m bridge.persistence.revise "$(MSG)"

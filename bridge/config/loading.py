@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agent.config import AgentConfig
-from bridge.config.document import Document, read_document
+from bridge.config.document import Document, KeyPath, read_document
 from bridge.config.environment import Resolved, read_environment, resolve
 from bridge.config.missing import MissingVariables, is_enabled_channel
 from bridge.config.problems import Problem, dotted, refuse
@@ -18,7 +18,15 @@ from channels.registry import PLUGINS
 
 CONFIG_PATH_VARIABLE = "THREADBRIDGE_CONFIG_PATH"
 HOME_VARIABLE = "THREADBRIDGE_HOME"
-ACCESS_TOKEN_VARIABLE = "THREADBRIDGE_ACCESS_TOKEN"  # noqa: S105  # the variable's name, not its value
+OVERRIDES: Mapping[str, KeyPath] = {
+    HOME_VARIABLE: ("home",),
+    "THREADBRIDGE_ACCESS_TOKEN": ("gateway", "access_token"),
+    # Not THREADBRIDGE_PORT: Kubernetes sets that itself, to an address, beside a service of the name.
+    "THREADBRIDGE_GATEWAY_HOST": ("gateway", "host"),
+    "THREADBRIDGE_GATEWAY_PORT": ("gateway", "port"),
+    "THREADBRIDGE_DATABASE_URL": ("database", "url"),
+}
+"""The variables that win over the file, and the keys they stand for."""
 
 Section = TypeVar("Section", bound=BaseModel)
 
@@ -65,12 +73,18 @@ def _without_empty_sections(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_overrides(values: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     """The variables of our own win over the file; as references, so that the rest treats them like any other."""
-    if environment.get(HOME_VARIABLE):
-        values = {**values, "home": f"${HOME_VARIABLE}"}
-    gateway = values.get("gateway", {})
-    if environment.get(ACCESS_TOKEN_VARIABLE) and isinstance(gateway, dict):
-        values = {**values, "gateway": {**gateway, "access_token": f"${ACCESS_TOKEN_VARIABLE}"}}
+    for name, path in OVERRIDES.items():
+        if environment.get(name):
+            values = _with_value(values, path, f"${name}")
     return values
+
+
+def _with_value(values: Any, path: KeyPath, value: str) -> Any:
+    if not path:
+        return value
+    if not isinstance(values, dict):
+        return values  # no section, which the check will say
+    return {**values, path[0]: _with_value(values.get(str(path[0]), {}), path[1:], value)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class GatewayConfig(BaseModel):
     def _closed_beyond_loopback(self) -> Self:
         if self.access_token is None and not self.is_loopback:
             raise ValueError(
-                f"host {self.host} is reachable from other machines: set gateway.access_token "
-                "(for example to $THREADBRIDGE_ACCESS_TOKEN), or set gateway.host to 127.0.0.1"
+                f"host {self.host} is reachable from other machines: set gateway.access_token or "
+                "$THREADBRIDGE_ACCESS_TOKEN (openssl rand -hex 32), or set gateway.host to 127.0.0.1"
             )
         return self

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -26,6 +27,7 @@ TARGETS = (
     "check",
     "bench",
     "mutants",
+    "image",
     "migrate-rev",
     "lock",
     "help",
@@ -130,13 +132,14 @@ def test_langgraphs_own_tools_find_the_agent(tmp_path, monkeypatch):
 
 
 def test_ci_installs_nothing_that_is_there_and_runs_the_readmes_test_command_with_nothing_skipped(tmp_path):
-    log = tmp_path / "log"
-    for name in ("make", "git", "chromium", "apt-get"):
-        program = tmp_path / name
-        program.write_text(f'#!/bin/sh\necho "{name} CI=$CI $*" >> {log}\n')
-        program.chmod(0o755)
+    log, checkout = tmp_path / "log", tmp_path / "checkout"
+    (checkout / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci/run", checkout / ".ci")
+    for name in ("make", "git", "chromium", "apt-get", "dockerd", "mmdebstrap", "docker-compose"):
+        _write_fake(tmp_path / name, f'echo "{name} CI=$CI $*" >> {log}')
+    _write_fake(checkout / ".venv/bin/python", f'echo "python $*" >> {log}; echo the-$3')
     environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": sys.executable}
-    subprocess.run([ROOT / ".ci/run"], env=environ, check=True, timeout=60, capture_output=True)
+    subprocess.run([checkout / ".ci/run"], env=environ, check=True, timeout=60, capture_output=True)
     calls = log.read_text().splitlines()
     has_postgres = any(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     assert [call for call in calls if call.startswith("apt-get")] == [] or not has_postgres
@@ -144,6 +147,23 @@ def test_ci_installs_nothing_that_is_there_and_runs_the_readmes_test_command_wit
         "make CI=true --no-print-directory lint types layers",
         "make CI=true --no-print-directory test",
     ]
+    assert "python -m tests.container.ingredients base" in calls
+
+
+def test_ci_fails_when_what_it_makes_in_the_background_fails(tmp_path):
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
+    for name in ("make", "git", "chromium", "apt-get", "dockerd", "mmdebstrap", "docker-compose"):
+        _write_fake(tmp_path / name, "")
+    _write_fake(tmp_path / ".venv/bin/python", 'test "$3" != base')
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": sys.executable}
+    assert subprocess.run([tmp_path / ".ci/run"], env=environ, check=False, timeout=60).returncode == 1
+
+
+def _write_fake(program: Path, commands: str) -> None:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{commands}\n")
+    program.chmod(0o755)
 
 
 def test_in_ci_a_skipped_test_fails_with_its_reason(tmp_path):

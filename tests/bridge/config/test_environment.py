@@ -90,6 +90,31 @@ def test_the_access_token_of_the_environment_wins(load):
     assert config.gateway.access_token.get_secret_value() == "$tok"
 
 
+def test_where_the_gateway_listens_and_the_database_may_come_from_the_environment(load):
+    environ = {
+        "THREADBRIDGE_GATEWAY_HOST": "0.0.0.0",
+        "THREADBRIDGE_GATEWAY_PORT": "9000",
+        "THREADBRIDGE_DATABASE_URL": "postgresql+psycopg://bot@db/bot",
+        "THREADBRIDGE_ACCESS_TOKEN": "tok",
+    }
+    for text in ("{}", "gateway: {host: 127.0.0.1, port: 1, keepalive_seconds: 7}\ndatabase: {url: null}"):
+        config = load(text, environ)
+        assert (config.gateway.host, config.gateway.port) == ("0.0.0.0", 9000)
+        assert config.database.address == "postgresql+psycopg://bot@db/bot"
+    assert config.gateway.keepalive_seconds == 7, "the section's other keys stay"
+    assert load("gateway: {port: 1}", dict.fromkeys(environ, "")).gateway.port == 1
+
+
+def test_a_wrong_variable_is_named_and_an_open_port_refused(complaint):
+    assert "must be a whole number (it comes from $THREADBRIDGE_GATEWAY_PORT)" in complaint(
+        "{}", {"THREADBRIDGE_GATEWAY_PORT": "tcp://10.0.0.1:8001"}
+    )
+    assert "set gateway.access_token or $THREADBRIDGE_ACCESS_TOKEN" in complaint(
+        "{}", {"THREADBRIDGE_GATEWAY_HOST": "0.0.0.0"}
+    )
+    assert "gateway: must be a section" in complaint("gateway: 8001", {"THREADBRIDGE_GATEWAY_PORT": "8001"})
+
+
 def test_the_file_is_searched_where_the_caller_says_then_the_variable_then_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load_config(None, {}).source is None
