@@ -1,6 +1,6 @@
 """The house as the channels see it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -14,6 +14,7 @@ from bridge.files.uploads import Uploads
 from bridge.inbox.intake import Intake
 from bridge.persistence import clarifications, conversations, runs, threads, transcript
 from bridge.persistence.database import Database
+from bridge.sole_tasks import SoleTasks
 from channels.contract import (
     Accepted,
     ChatKind,
@@ -37,11 +38,13 @@ class House:
         intake: Intake,
         uploads: Uploads,
         artifacts: Artifacts,
+        sole_tasks: SoleTasks,
         assistant_id: str,
         clock: Clock,
     ) -> None:
         self._database = database
         self._intake = intake
+        self._sole_tasks = sole_tasks
         self._uploads = uploads
         self._artifacts = artifacts
         self._assistant_id = assistant_id
@@ -56,6 +59,10 @@ class House:
     async def submit(self, event: InboundEvent) -> Accepted:
         """See `ChannelHost.submit`."""
         return await self._intake.submit(event)
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        """See `ChannelHost.run_alone`."""
+        await self._sole_tasks.run(task, work)
 
     async def clarification(self, token: str) -> Clarification | None:
         """See `ChannelHost.clarification`."""

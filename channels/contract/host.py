@@ -1,6 +1,6 @@
 """What the house offers a channel."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -91,6 +91,13 @@ class ChannelHost(Protocol):
         """Check access, drop doubles, store.
 
         When it returns the event is safe; when it raises it is not, and the platform must not be told that it arrived.
+        """
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run what of several replicas only one may do; `task` names it, the same in all of them.
+
+        The work begins when no other replica is at it, is cancelled when this one loses the right to it, and begins again when it has
+        it anew. Returns when the work does; cancelling the call ends it.
         """
 
     async def clarification(self, token: str) -> Clarification | None:

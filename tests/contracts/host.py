@@ -1,7 +1,7 @@
 """A house in memory for the tests of channels: takes events, drops doubles, opens files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -66,6 +66,9 @@ class MemoryHost:
             self.events.append(event)
             self._changed.notify_all()
         return Accepted(self.outcome, len(self.events))
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        await work()
 
     async def clarification(self, token: str) -> Clarification | None:
         return self.questions.get(token)
