@@ -33,6 +33,7 @@ from channels.telegram.account import REFUSED, made_bot, show_menu
 from channels.telegram.config import TelegramConfig, Transport
 from channels.telegram.downloading import DOWNLOAD_LIMIT_BYTES, download
 from channels.telegram.drafts import DraftBoard
+from channels.telegram.groups import Groups
 from channels.telegram.ids import CHANNEL, Address
 from channels.telegram.inbound import UPDATE_TYPES, BotIdentity, Inbound
 from channels.telegram.outbound import Outbound
@@ -65,7 +66,7 @@ class TelegramChannel:
         self._outbound = Outbound(self._bot)
         self._drafts = DraftBoard(self._outbound, self._throttle)
         self._presses = Presses(self._outbound)
-        self._receiving = Receiving(self._bot, self._presses)
+        self._receiving = Receiving(self._bot, self._presses, Groups(self._outbound, leaves=section.leaves_groups))
         self._transport = self._made_transport()
         self._host: ChannelHost | None = None
 

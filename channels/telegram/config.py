@@ -35,6 +35,8 @@ class TelegramConfig(ChannelSection):
     """What Telegram proves itself with; by default made from the token."""
     webhook_connections: int = Field(default=40, ge=1, le=100)
     """How many updates Telegram may bring at the same time."""
+    leaves_groups: bool = True
+    """Whether it goes out of a group into which somebody has put it who may not speak to it."""
     times_usual_pace: float = Field(default=1.0, gt=0, le=1000)
     """How fast messages are sent, in Telegram's own limits (one a second in a chat, 20 a minute in a group, 30 a second in all)."""
 

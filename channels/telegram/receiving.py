@@ -9,7 +9,8 @@ from telegram import Bot, Update
 
 from channels.contract import ChannelHost
 from channels.telegram.albums import Albums
-from channels.telegram.inbound import Inbound
+from channels.telegram.groups import Groups
+from channels.telegram.inbound import ChatMove, Inbound, Joined
 from channels.telegram.presses import Presses
 
 _LOGGER = logging.getLogger(__name__)
@@ -21,9 +22,10 @@ Take = Callable[[RawUpdate], Awaitable[None]]
 class Receiving:
     """Gives the house what a person did. `begin` comes first; until then nothing can be taken."""
 
-    def __init__(self, bot: Bot, presses: Presses) -> None:
+    def __init__(self, bot: Bot, presses: Presses, groups: Groups) -> None:
         self._bot = bot
         self._presses = presses
+        self._groups = groups
         self._albums = Albums()
         self._ready: tuple[ChannelHost, Inbound] | None = None
 
@@ -43,14 +45,19 @@ class Receiving:
         host, inbound = self._ready
         try:
             update = Update.de_json(raw, self._bot)
-            event = inbound.event(update, datetime.now(UTC))
+            found = inbound.move(update) or inbound.joined(update) or inbound.event(update, datetime.now(UTC))
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             _LOGGER.warning("telegram: update %s is not understood (%s)", raw.get("update_id"), type(error).__name__)
             return
         if update.callback_query is not None:
             self._presses.remember(str(update.update_id), update.callback_query.id)
-        if event is None:
-            await self._presses.answer_unknown(str(update.update_id))
-            return
-        accepted = await host.submit(self._albums.completed(event))
-        await self._presses.answer_ignored(event.dedupe_key, accepted.outcome)
+        match found:
+            case None:
+                await self._presses.answer_unknown(str(update.update_id))
+            case ChatMove():
+                await self._groups.moved(host, found)
+            case Joined():
+                await self._groups.joined(host, found)
+            case _:
+                accepted = await host.submit(self._albums.completed(found))
+                await self._presses.answer_ignored(found.dedupe_key, accepted.outcome)

@@ -111,22 +111,21 @@ class Webhook:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, headers=_RETRY_HEADERS)
         self._standing.heard()
         self._standing.well()
+        self._undelivered = ""
         return web.Response()
 
     async def _keep(self) -> None:
         """See to it again and again that Telegram calls here, until cancelled."""
+        pause = _CHECK_SECONDS if self._standing.is_connected else 0.0
         while True:
-            pause = _CHECK_SECONDS
+            await asyncio.sleep(pause)
             try:
-                if self._standing.is_connected:
-                    await self._check()
-                else:
-                    await self.connect()
+                await (self._check() if self._standing.is_connected else self.connect())
             except Exception as error:  # noqa: BLE001 - the edge of the task: whatever it was, it goes on
                 pause = self._standing.failed(error)
             else:
                 self._standing.well()
-            await asyncio.sleep(pause)
+                pause = _CHECK_SECONDS
 
     async def _set(self) -> None:
         await self._bot.set_webhook(

@@ -253,6 +253,15 @@ class Person:
         created = await self._telegram.post("topics", chat_id=chat or self.id, user_id=self.id, name=name)
         return int(created["topic"])
 
+    async def close_topic(self, topic: int, *, chat: int | None = None) -> None:
+        await self._change_topic(topic, "close", chat)
+
+    async def delete_topic(self, topic: int, *, chat: int | None = None) -> None:
+        await self._change_topic(topic, "delete", chat)
+
+    async def _change_topic(self, topic: int, change: str, chat: int | None) -> None:
+        await self._telegram.post("topic_changes", chat_id=chat or self.id, user_id=self.id, topic=topic, change=change)
+
     async def migrate(self, group: int) -> int:
         """Turn a group into a supergroup; the new id."""
         return int((await self._telegram.post("migrations", chat_id=group, user_id=self.id))["id"])

@@ -196,6 +196,23 @@ def add_topic(api: BotApi, chat: Chat, sender: User, name: str) -> Topic:
     return topic
 
 
+def close_topic(api: BotApi, chat: Chat, sender: User, topic: Topic) -> None:
+    """From now on only administrators write there."""
+    topic.closed = True
+    nothing = FormattedText("", [])
+    announcement = Message(api.world.next_message_id(chat), chat, sender, nothing, api.clock.now(), topic=topic.id)
+    announcement.service = {"forum_topic_closed": {}}
+    post(api, announcement)
+
+
+def remove_topic(chat: Chat, topic: Topic) -> None:
+    """Delete a topic with all its messages; nobody is told."""
+    del chat.topics[topic.id]
+    chat.former_topics.add(topic.id)
+    for message in chat.messages.values():
+        message.deleted = message.deleted or message.topic == topic.id
+
+
 def migrate(api: BotApi, group: Chat, sender: User) -> Chat:
     """Turn a group into a supergroup: a new id, and a service message in either chat."""
     title = group.title or ""
