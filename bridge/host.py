@@ -74,11 +74,10 @@ class House:
     async def chat_moved(self, old: ConversationKey, new_chat: str) -> None:
         """See `ChannelHost.chat_moved`."""
         now = self._clock()
-        moved = await self._database.write(lambda connection: moved_chats.move(connection, old, new_chat, now=now))
-        if moved:
-            logger.info("the chat of %s goes on as %s", old, new_chat)
-            self._signals.notify("inbox")
-            self._signals.notify("deliveries")
+        await self._database.write(lambda connection: moved_chats.move(connection, old, new_chat, now=now))
+        logger.info("the chat of %s goes on as %s", old, new_chat)
+        self._signals.notify("inbox")
+        self._signals.notify("deliveries")
 
     async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
         """See `ChannelHost.run_alone`."""
