@@ -16,6 +16,7 @@ from channels.contract.channel import (
 from channels.contract.config import Access, BusyPolicy, ChannelSection, Speaks
 from channels.contract.conversation import ChatKind, ConversationKey
 from channels.contract.delivery import DeliveryReceipt, DeliveryTarget, Piece, PieceState
+from channels.contract.doctor import Remark, SupportsDoctor, Surroundings
 from channels.contract.errors import (
     ChannelConflict,
     ChannelError,
@@ -122,6 +123,7 @@ __all__ = [
     "PressVerdict",
     "RateLimited",
     "ReceiptSign",
+    "Remark",
     "Reply",
     "ReplyPart",
     "ReplyPhase",
@@ -129,11 +131,13 @@ __all__ = [
     "Speaks",
     "StopRequested",
     "SupportsActivity",
+    "SupportsDoctor",
     "SupportsHttpRoutes",
     "SupportsPressAnswer",
     "SupportsPrivateHint",
     "SupportsReactions",
     "SupportsWebhooks",
+    "Surroundings",
     "Text",
     "TextUnit",
     "Todo",

@@ -24,12 +24,16 @@ from channels.contract import (
     DeliveryTarget,
     FileRef,
     PressVerdict,
+    RateLimited,
     ReceiptSign,
+    Remark,
     Reply,
     StopRequested,
+    Surroundings,
     TextUnit,
 )
 from channels.telegram.account import REFUSED, made_bot, show_menu
+from channels.telegram.checkup import PRIVACY_MODE, examine, reads_too_little
 from channels.telegram.config import TelegramConfig, Transport
 from channels.telegram.downloading import DOWNLOAD_LIMIT_BYTES, download
 from channels.telegram.drafts import DraftBoard
@@ -90,7 +94,7 @@ class TelegramChannel:
     async def start(self, host: ChannelHost) -> None:
         """Connect and listen. A Telegram that can't be reached is tried again inside. Raises ChannelNotConfigured."""
         self._host = host
-        await asyncio.gather(self._request.initialize(), self._poll_request.initialize())
+        await self._open_connections()
         refused = False
         try:
             await self._transport.connect()
@@ -101,7 +105,7 @@ class TelegramChannel:
         if refused:  # raised here, not above: the library's error must not hang on ours
             await self.close()
             raise ChannelNotConfigured(REFUSED)
-        self._transport.start(host, f"{CHANNEL}:{self._bot.id}:updates")
+        self._transport.start(host, self._task)
 
     async def stop(self) -> None:
         """Stop listening; what was taken is confirmed, if Telegram answers at once."""
@@ -112,21 +116,19 @@ class TelegramChannel:
         await self._drafts.close_all()
         await asyncio.gather(self._request.shutdown(), self._poll_request.shutdown())
 
-    async def doctor(self) -> str:
-        """Ask Telegram who the bot is, without listening. Raises ChannelNotConfigured, ChannelUnavailable."""
-        await self._request.initialize()
+    async def doctor(self, around: Surroundings) -> Sequence[Remark]:
+        """Ask Telegram who the bot is and how it stands, without listening. Raises ChannelNotConfigured, ChannelUnavailable."""
+        await self._open_connections()
         reason = ""
         try:
-            bot = await self._bot.get_me()
+            return await examine(self._bot, self._section, self._task, around)
         except InvalidToken:
             reason = "refused"
         except (TelegramError, TimeoutError) as error:
             reason = type(error).__name__
         if reason == "refused":  # raised here, not above: the library's error must not hang on ours
             raise ChannelNotConfigured(REFUSED)
-        if reason:
-            raise ChannelUnavailable(f"Telegram cannot be reached ({reason})")
-        return f"answers as @{bot.username}"
+        raise ChannelUnavailable(f"Telegram cannot be reached ({reason})")
 
     def health(self) -> ChannelHealth:
         """Whether updates can be heard."""
@@ -158,7 +160,12 @@ class TelegramChannel:
     async def show_activity(self, target: DeliveryTarget) -> None:
         """Show "typing", and keep the draft of the answer alive."""
         target.permit()
-        await self._outbound.typing(Address.of(target.conversation))
+        address = Address.of(target.conversation)
+        try:
+            if self._throttle.may_show_activity(address.chat_id):
+                await self._outbound.typing(address)
+        except RateLimited as error:
+            self._throttle.activity_refused(address.chat_id, error)
         await self._drafts.refresh(target)
 
     async def react(self, conversation: ConversationKey, message_id: str, sign: ReceiptSign) -> None:
@@ -192,6 +199,14 @@ class TelegramChannel:
             await presentation.show_file(file)
         await presentation.withdraw_others(_SLOTS_OF_TEXT, {payload.slot for payload in rendered.texts})
 
+    @property
+    def _task(self) -> str:
+        """What only one replica may do for this bot."""
+        return f"{CHANNEL}:{self._bot.id}:updates"
+
+    async def _open_connections(self) -> None:
+        await asyncio.gather(self._request.initialize(), self._poll_request.initialize())
+
     def _made_transport(self) -> Poller | Webhook:
         if self._section.transport is Transport.WEBHOOK:
             return Webhook(self._bot, self._section, self._receiving, self._connect)
@@ -210,6 +225,8 @@ class TelegramChannel:
         me = await self._bot.get_me()
         self._receiving.begin(self._host, Inbound(BotIdentity(me.id, me.username or ""), self._drafts.runs))
         _LOGGER.info("telegram: answers as @%s", me.username)
+        if reads_too_little(me, self._section):
+            _LOGGER.warning("telegram: speaks: always does not work: %s", PRIVACY_MODE)
         await show_menu(self._bot, self._host.commands, self._section.admins)
 
     async def _remove_webhook(self) -> None:

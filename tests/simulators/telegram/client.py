@@ -150,6 +150,13 @@ class TelegramSimulator:
         updates: list[Json] = await self._request("GET", "updates")
         return updates
 
+    async def webhook_info(self) -> Json:
+        """What `getWebhookInfo` says."""
+        assert self._session is not None
+        async with self._session.get(f"{self.base_url}/bot{self.token}/getWebhookInfo") as reply:
+            info: Json = (await reply.json())["result"]
+            return info
+
     async def commands(self) -> list[list[Json]]:
         """The command menus that were set."""
         menus: list[list[Json]] = await self._request("GET", "commands")
