@@ -27,23 +27,19 @@ class Program:
     async def start(self) -> Self:
         """Start and wait until it says that it is ready."""
         self._home.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(yaml.safe_dump({"home": str(self._home), **self._settings}))
+        config = self._home.with_suffix(".yaml")
+        config.write_text(yaml.safe_dump({"home": str(self._home), **self._settings}))
         log = self.log_path.open("ab")
         start_at = self.log_path.stat().st_size
         try:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.e2e.launcher", "serve", "--config", str(self.config),
+                sys.executable, "-m", "tests.e2e.launcher", "serve", "--config", str(config),
                 cwd=_REPOSITORY, env={**os.environ, **self._environment}, stdout=log, stderr=log,
             )  # fmt: skip
         finally:
             log.close()
         self.url = await self._ready(start_at)
         return self
-
-    @property
-    def config(self) -> Path:
-        """The file it is configured with."""
-        return self._home.with_suffix(".yaml")
 
     @property
     def home(self) -> Path:
@@ -119,13 +115,3 @@ class Program:
                 raise AssertionError(f"the program ended with {self._process.returncode}:\n{text[-4000:]}")
             await asyncio.sleep(0.05)
         raise AssertionError(f"the program was not ready in a minute:\n{text[-4000:]}")
-
-
-async def command(config: Path, *arguments: str) -> str:
-    """What `threadbridge …` prints."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bridge", *arguments, "--config", str(config), stdout=asyncio.subprocess.PIPE
-    )
-    printed, _ = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0
-    return printed.decode()

@@ -1,19 +1,30 @@
 """Who may write to the bot, through the real program and the real Telegram SDK."""
 
+import asyncio
 import re
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.e2e.house import running, settings_for
-from tests.e2e.program import command
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Text
 from tests.simulators.telegram.client import TelegramSimulator
 
 pytestmark = pytest.mark.e2e
 CODE = re.compile(r"\b[A-HJ-NP-Z2-9]{8}\b")
+
+
+async def command(config: Path, *arguments: str) -> str:
+    """What `threadbridge …` prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bridge", *arguments, "--config", str(config), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0
+    return printed.decode()
 
 
 async def test_a_stranger_is_let_in_on_the_terminal_and_lets_the_next_one_in_from_the_chat(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def chat_member(user: User, status: str) -> Json:
         rights = (
             "can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats",
             "can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories",
-            "can_edit_stories", "can_delete_stories",
+            "can_edit_stories", "can_delete_stories", "can_send_welcome_messages",
         )  # fmt: skip
         return described | dict.fromkeys(rights, False)
     return described
