@@ -16,20 +16,22 @@ from bridge.runs.config import RunsConfig
 logger = logging.getLogger(__name__)
 
 Work = Callable[[], Awaitable[None]]
-_MOST_LOOK_SECONDS = 5.0
+_MOST_LEASE_SECONDS = 10.0  # a task is idle until the lease of a holder that died is over
+_BEATS = 3  # in a lease
 
 
 class SoleTasks:
-    """Runs tasks by their name, here or nowhere. They have the leases' times of runs."""
+    """Runs tasks by their name, here or nowhere. Their leases are those of runs, but never long."""
 
     def __init__(self, database: Database, config: RunsConfig, owner: str, clock: Clock) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._from_owners: Collection[str] = ()
-        self._look_seconds = min(_MOST_LOOK_SECONDS, config.heartbeat_seconds)
+        lease_seconds = min(_MOST_LEASE_SECONDS, config.lease_seconds)
+        self._look_seconds = min(config.heartbeat_seconds, lease_seconds / _BEATS)
         self._leases = LeaseKeeper(
-            self._renew, lease_seconds=config.lease_seconds, heartbeat_seconds=config.heartbeat_seconds, clock=clock
+            self._renew, lease_seconds=lease_seconds, heartbeat_seconds=self._look_seconds, clock=clock
         )
 
     def start(self, from_owners: Collection[str] = ()) -> None:
@@ -59,8 +61,8 @@ class SoleTasks:
             try:
                 if await self._take(task):
                     return self._leases.hold(task, taken_at=taken_at)
-            except Exception:  # a database that is away for a while
-                logger.exception("the lease on %s could not be taken", task)
+            except Exception as error:  # noqa: BLE001 - a database that is away for a while
+                logger.warning("the lease on %s could not be taken (%s)", task, type(error).__name__)
             else:
                 if not is_said:
                     logger.info("%s is another replica's; this one stands by", task)
@@ -96,8 +98,8 @@ class SoleTasks:
     async def _give_back(self, task: str) -> None:
         try:
             await self._database.write(lambda connection: leases.release(connection, task, self._owner))
-        except Exception:  # then it runs out by itself
-            logger.exception("the lease on %s could not be given back", task)
+        except Exception as error:  # noqa: BLE001 - then it runs out by itself
+            logger.warning("the lease on %s could not be given back (%s)", task, type(error).__name__)
 
     async def _renew(self, tasks: Collection[str], until: datetime) -> set[str]:
         return await self._database.write(

@@ -34,7 +34,7 @@ async def shows(telegram: TelegramSimulator, person: Person, text: str) -> None:
 
 
 async def test_telegram_calls_the_program_and_what_it_could_not_bring_comes_after_a_kill(tmp_path: Path) -> None:
-    async with TelegramSimulator() as telegram, ModelSimulator() as model:
+    async with TelegramSimulator(time_scale=10) as telegram, ModelSimulator() as model:  # it tries again sooner
         settings = settings_for(telegram, model, None)
         ana, port = await telegram.person("Ana"), free_port()
         settings["gateway"] = {"port": port, "access_token": "for-the-page-and-the-api-alone"}
