@@ -165,7 +165,7 @@ class _House:
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
         self.sole_tasks = SoleTasks(database, config.runs, owner, clock)
         self.host = House(database, intake, uploads, artifacts, self.sole_tasks, signals, assistant_id, clock)
-        self.retention = Retention(database, config.runs, clock)
+        self.retention = Retention(database, config.runs, signals, clock)
         doors = channels.values()
         self.gateway = Gateway(
             self.manager,

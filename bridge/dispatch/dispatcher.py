@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -36,6 +36,7 @@ from channels.contract import (
     PressVerdict,
     Reply,
     ReplyPhase,
+    SendNowRequested,
     StopRequested,
     Text,
 )
@@ -139,6 +140,8 @@ class _Decision:
                 self._press(event)
             case StopRequested() as event:
                 self._stop(event)
+            case SendNowRequested() as event:
+                self._send_now(event)
             case MessageEdited() as event:
                 edits.edit(self._connection, event, now=self._now, effects=self._effects)
             case MessageDeleted() as event:
@@ -155,11 +158,18 @@ class _Decision:
                 text = "\n\n".join(said.text for said in self._messages() if said.text)
                 if answers.answer_in_words(turn, question, text, event.sender.name):
                     return
-        policy = self._settings.busy or self._rules.sections[self._conversation.key.channel].busy
-        if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation):
+        if not self._place(turn):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
+
+    def _place(self, turn: Turn) -> bool:
+        rules, most = self._rules, self._rules.runs.max_waiting_per_conversation
+        if rules.inbox.is_old(self._events[0].event, self._now):
+            until = self._now + timedelta(seconds=rules.inbox.forget_asked_after_seconds)
+            return turns.hold(turn, until, most_waiting=most)
+        policy = self._settings.busy or rules.sections[self._conversation.key.channel].busy
+        return turns.place(turn, policy, most_waiting=most)
 
     @property
     def _settings(self) -> ConversationSettings:
@@ -205,9 +215,16 @@ class _Decision:
         if thread_id:
             self._effects.threads_changed.add(thread_id)
         verdict = (
-            PressVerdict(accepted=True, text="Stopped.")
-            if meant
-            else PressVerdict(accepted=False, text="This has ended already.")
+            PressVerdict(accepted=True, text="Stopped.") if meant else PressVerdict(accepted=False, text=turns.ENDED)
+        )
+        self._effects.press = (event, verdict)
+
+    def _send_now(self, event: SendNowRequested) -> None:
+        thread_id = self._conversation.thread_id
+        verdict = (
+            turns.send_now(self._connection, thread_id, event.run_id, now=self._now, effects=self._effects)
+            if thread_id
+            else PressVerdict(accepted=False, text=turns.ENDED)
         )
         self._effects.press = (event, verdict)
 

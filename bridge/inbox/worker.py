@@ -20,15 +20,14 @@ from channels.contract import (
     Channel,
     ChannelError,
     ChatKind,
-    ChoiceSelected,
     ConversationKey,
     MessageReceived,
     Notice,
     NoticeKind,
+    Press,
     PressVerdict,
     Reply,
     ReplyPhase,
-    StopRequested,
     SupportsPressAnswer,
 )
 
@@ -186,7 +185,7 @@ class InboxWorker:
         if effects.press is not None:
             await self._answer_press(*effects.press)
 
-    async def _answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+    async def _answer_press(self, press: Press, verdict: PressVerdict) -> None:
         channel: object = self._channels.get(press.conversation.channel)
         if isinstance(channel, SupportsPressAnswer):
             try:

@@ -117,6 +117,14 @@ class StopRequested(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SendNowRequested(_Event):
+    """A press on *send now* under a turn that waits: what runs is stopped for it, and it passes the others that wait."""
+
+    run_id: str
+    kind: Literal["send_now_requested"] = "send_now_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackGiven(_Event):
     """A thumb up (1) or down (-1) under an answer; 0 takes it back."""
 
@@ -126,7 +134,9 @@ class FeedbackGiven(_Event):
     kind: Literal["feedback_given"] = "feedback_given"
 
 
-InboundEvent = MessageReceived | MessageEdited | MessageDeleted | ChoiceSelected | StopRequested | FeedbackGiven
+Press = ChoiceSelected | StopRequested | SendNowRequested
+"""What is done with a button, and waits for a word."""
+InboundEvent = MessageReceived | MessageEdited | MessageDeleted | Press | FeedbackGiven
 
 _ADAPTER: TypeAdapter[InboundEvent] = TypeAdapter(Annotated[InboundEvent, Field(discriminator="kind")])
 

@@ -161,6 +161,11 @@ class Reply:
         """Whether a stop button makes sense under it."""
         return self.run_id is not None and self.phase is ReplyPhase.WORKING
 
+    @property
+    def waits(self) -> bool:
+        """Whether it makes sense to offer that the turn be sent now or dropped."""
+        return self.run_id is not None and self.phase is ReplyPhase.QUEUED
+
 
 _ADAPTER: TypeAdapter[Reply] = TypeAdapter(Reply)
 

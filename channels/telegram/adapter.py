@@ -18,17 +18,16 @@ from channels.contract import (
     ChannelNotConfigured,
     ChannelUnavailable,
     ChatKind,
-    ChoiceSelected,
     ConversationKey,
     DeliveryReceipt,
     DeliveryTarget,
     FileRef,
+    Press,
     PressVerdict,
     RateLimited,
     ReceiptSign,
     Remark,
     Reply,
-    StopRequested,
     Surroundings,
     TextUnit,
 )
@@ -172,7 +171,7 @@ class TelegramChannel:
         """Put the sign on the person's message."""
         await self._outbound.react(Address.of(conversation), int(message_id), _SIGNS[sign])
 
-    async def answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+    async def answer_press(self, press: Press, verdict: PressVerdict) -> None:
         """Show the verdict over the chat; refusals as an alert."""
         await self._presses.answer(press.dedupe_key, verdict)
 

@@ -59,17 +59,23 @@ class StopPress:
     run_id: str | None
 
 
-ButtonPress = ChoicePress | StopPress
+@dataclass(frozen=True, slots=True)
+class SendNowPress:
+    """The press on *send now* under a turn that waits."""
+
+    run_id: str
+
+
+ButtonPress = ChoicePress | StopPress | SendNowPress
 
 
 def callback_data(press: ButtonPress) -> str:
     """What a button carries (at most 64 bytes). A run id too long for it is left out: the press then stops whatever runs."""
     if isinstance(press, ChoicePress):
         return f"c:{press.token}:{press.option}"
-    if press.run_id is None:
-        return "s:"
-    data = f"s:{_shortened(press.run_id)}"
-    return data if len(data.encode()) <= _MOST_CALLBACK_BYTES else "s:"
+    kind = "n" if isinstance(press, SendNowPress) else "s"
+    data = f"{kind}:{_shortened(press.run_id or '')}"
+    return data if len(data.encode()) <= _MOST_CALLBACK_BYTES else f"{kind}:"
 
 
 def parse_callback_data(data: str) -> ButtonPress | None:
@@ -79,11 +85,15 @@ def parse_callback_data(data: str) -> ButtonPress | None:
             return ChoicePress(token, int(option))
         case ["s", *rest]:
             return StopPress(_lengthened(":".join(rest)) or None)
+        case ["n", *rest]:
+            return SendNowPress(_lengthened(":".join(rest)))
         case _:
             return None
 
 
 def _shortened(run_id: str) -> str:
+    if not run_id:
+        return ""
     try:
         parsed = uuid.UUID(run_id)
     except ValueError:

@@ -17,10 +17,12 @@ from channels.contract import (
     InboundEvent,
     MessageEdited,
     MessageReceived,
+    Press,
     Sender,
+    SendNowRequested,
     StopRequested,
 )
-from channels.telegram.ids import Address, ButtonPress, ChoicePress, StopPress, parse_callback_data
+from channels.telegram.ids import Address, ButtonPress, ChoicePress, SendNowPress, StopPress, parse_callback_data
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
@@ -63,13 +65,15 @@ class _Press:
     dedupe_key: str
     occurred_at: datetime
 
-    def event(self, press: ButtonPress) -> ChoiceSelected | StopRequested:
+    def event(self, press: ButtonPress) -> Press:
         about = {field.name: getattr(self, field.name) for field in fields(self)}
         match press:
             case ChoicePress(token, option):
                 return ChoiceSelected(token=token, option=option, **about)
             case StopPress(run_id):
                 return StopRequested(run_id=run_id, **about)
+            case SendNowPress(run_id):
+                return SendNowRequested(run_id=run_id, **about)
 
 
 @dataclass(frozen=True, slots=True)

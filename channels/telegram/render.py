@@ -20,7 +20,7 @@ from channels.contract import (
     ToolActivity,
 )
 from channels.shared.chunking import measure
-from channels.telegram.ids import ChoicePress, StopPress, callback_data
+from channels.telegram.ids import ChoicePress, SendNowPress, StopPress, callback_data
 from channels.telegram.markup import styled
 from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
 
@@ -212,6 +212,9 @@ def _keyboard(reply: Reply) -> Keyboard:
     del rows[_MOST_BUTTONS - 1 :]  # whoever finds none for the answer can write it
     if reply.can_stop:
         rows.append((Button("⏹ Stop", callback_data(StopPress(reply.run_id))),))
+    if reply.waits and reply.run_id is not None:
+        send_now = Button("▶️ Send now", callback_data(SendNowPress(reply.run_id)))
+        rows.append((send_now, Button("✖️ Drop", callback_data(StopPress(reply.run_id)))))
     return tuple(rows)
 
 

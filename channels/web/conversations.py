@@ -1,4 +1,4 @@
-"""The page's requests: list, read, say, choose, stop."""
+"""The page's requests: list, read, say, choose, stop, send now."""
 
 import asyncio
 from collections import OrderedDict
@@ -52,6 +52,7 @@ class Conversations:
             web.post(f"{one}/messages", conversation(self._say)),
             web.post(f"{one}/press", conversation(self._press)),
             web.post(f"{one}/stop", conversation(self._stop)),
+            web.post(f"{one}/send-now", conversation(self._send_now)),
         ]
 
     async def _list(self, visit: Visit) -> web.Response:
@@ -118,6 +119,10 @@ class Conversations:
     async def _stop(self, visit: ConversationVisit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedStop)
         return await _submit(visit, inbound.stop_requested(posted, visit.conversation, datetime.now(UTC)))
+
+    async def _send_now(self, visit: ConversationVisit) -> web.Response:
+        posted = await _body(visit.request, inbound.PostedSendNow)
+        return await _submit(visit, inbound.send_now_requested(posted, visit.conversation, datetime.now(UTC)))
 
 
 async def _transcript(visit: ConversationVisit) -> list[TranscriptEntry]:

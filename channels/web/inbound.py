@@ -15,6 +15,7 @@ from channels.contract import (
     FileRef,
     MessageReceived,
     Sender,
+    SendNowRequested,
     StopRequested,
 )
 
@@ -69,6 +70,12 @@ class PostedStop(_Posted):
     run_id: str | None = Field(default=None, max_length=64)
 
 
+class PostedSendNow(_Posted):
+    """A press on *send now* under a turn that waits."""
+
+    run_id: str = Field(max_length=64)
+
+
 class _Origin(TypedDict):
     conversation: ConversationKey
     chat_kind: ChatKind
@@ -100,6 +107,11 @@ def choice_selected(posted: PostedPress, conversation: ConversationKey, now: dat
 def stop_requested(posted: PostedStop, conversation: ConversationKey, now: datetime) -> StopRequested:
     """The wish to stop as the house knows it."""
     return StopRequested(**_origin("stop", posted, conversation, now), run_id=posted.run_id)
+
+
+def send_now_requested(posted: PostedSendNow, conversation: ConversationKey, now: datetime) -> SendNowRequested:
+    """The wish not to wait as the house knows it."""
+    return SendNowRequested(**_origin("send-now", posted, conversation, now), run_id=posted.run_id)
 
 
 def misfit(posted: PostedPress, question: Clarification) -> str | None:

@@ -149,6 +149,7 @@ def _reply(reply_id: str, reply: Reply, conversation: ConversationKey) -> Json:
         "run_id": reply.run_id,
         "phase": reply.phase,
         "can_stop": reply.can_stop,
+        "waits": reply.waits,
         "parts": [_part(part, conversation) for part in _presentable(reply)],
     }
 

@@ -42,6 +42,10 @@ export function postStop(conversation, stop) {
   return request(`conversations/${conversation}/stop`, stop);
 }
 
+export function postSendNow(conversation, sendNow) {
+  return request(`conversations/${conversation}/send-now`, sendNow);
+}
+
 export function eventsAddress(conversation) {
   return new URL(`conversations/${conversation}/events`, BASE);
 }

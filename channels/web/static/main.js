@@ -1,6 +1,6 @@
 // The page: which conversation is open, and what happens between its parts.
 
-import { ApiError, createConversation, listConversations, postPress, postStop, readMessages } from "./api.js";
+import { ApiError, createConversation, listConversations, postPress, postSendNow, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
 import { ConnectionLine } from "./connection.js";
 import { announce, newId, openingWords } from "./elements.js";
@@ -23,6 +23,8 @@ class App {
     this.scrolling = new Scrolling(byId("scroller"), byId("jump"));
     this.timeline = new Timeline(byId("timeline"), {
       press: (answer) => this.press(answer),
+      sendNow: (run) => postSendNow(this.current, { client_id: newId(), run_id: run }),
+      drop: (run) => postStop(this.current, { client_id: newId(), run_id: run }),
       retry: (clientId) => this.retry(clientId),
       discard: (clientId) => this.discard(clientId),
     });

@@ -66,6 +66,7 @@ class Desk:
         *,
         busy: BusyPolicy = BusyPolicy.QUEUE,
         debounce: float = 0,
+        ask_when_older: float = 0,
         models: Sequence[ModelInfo] = (),
         **settings: Any,
     ) -> Effects | NotYet | None:
@@ -73,7 +74,7 @@ class Desk:
         rules = Rules(
             {"demo": ChannelSection(busy=busy)},
             RunsConfig(**settings),
-            InboxConfig(debounce_seconds=debounce),
+            InboxConfig(debounce_seconds=debounce, ask_when_older_than_seconds=ask_when_older),
             "lead",
             models,
         )
