@@ -60,6 +60,7 @@ migrate-rev: dev ## Write a migration from the tables: make migrate-rev MSG="add
 lock: ## Pin all dependencies anew (needs uv)
 	$(LOCKED) pyproject.toml --group build -o requirements.lock
 	$(LOCKED) pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(LOCKED) --group peers --no-deps -o requirements-peers.lock
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -73,6 +74,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m compileall -q agent bridge channels migrations
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.lock requirements-peers.lock $(VENV)/.installed
 	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PIP) install --require-hashes --no-deps --no-warn-conflicts -r requirements-peers.lock
 	@touch $@

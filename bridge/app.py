@@ -37,6 +37,7 @@ from bridge.runs.stream import StreamHub
 from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
 from bridge.signals import Signals
+from bridge.sole_tasks import SoleTasks
 from bridge.threads import ThreadService
 from channels.contract import Channel, ChannelHealth, ChannelSection, SupportsHttpRoutes, SupportsWebhooks
 from channels.registry import PLUGINS
@@ -162,7 +163,8 @@ class _House:
         self.inbox = InboxWorker(database, Dispatcher(database, rules, clock), channels, self.queue, signals, clock)
         self.signs = ReceiptSigns(channels)
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
-        self.host = House(database, intake, uploads, artifacts, assistant_id, clock)
+        self.sole_tasks = SoleTasks(database, config.runs, owner, clock)
+        self.host = House(database, intake, uploads, artifacts, self.sole_tasks, signals, assistant_id, clock)
         self.retention = Retention(database, config.runs, signals, clock)
         doors = channels.values()
         self.gateway = Gateway(
@@ -196,6 +198,8 @@ class _House:
         stack.push_async_callback(self.signs.stop)
         self.inbox.start()
         stack.push_async_callback(self.inbox.stop)
+        self.sole_tasks.start(former)
+        stack.push_async_callback(self.sole_tasks.stop)
         stack.push_async_callback(self.gateway.stop)  # after the channels: their open streams would hold it up
         for channel in self.channels.values():
             stack.push_async_callback(channel.stop)

@@ -7,24 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from agent.errors import AgentError
 from agent.models import DEMO_MODEL, ModelConfig, build_model
 from bridge.config import Config
 from bridge.errors import DatabaseUnreachable, HomeUnusable
 from bridge.home import prepare_home
-from bridge.operations import database_status
-from channels.contract import Channel, ChannelError, ChannelSection
+from bridge.operations import database_status, tasks_under_way
+from channels.contract import Channel, ChannelError, ChannelSection, Remark, SupportsDoctor, Surroundings
 from channels.registry import PLUGINS
-
-
-@runtime_checkable
-class SupportsDoctor(Protocol):
-    """A channel that can try its credentials without being started."""
-
-    async def doctor(self) -> str:
-        """Ask the platform who the bot is and say it in one line. Raises ChannelError."""
 
 
 class Verdict(StrEnum):
@@ -134,22 +125,25 @@ async def _channels(config: Config) -> Sequence[Finding]:
     enabled = config.channels.enabled()
     if not enabled:
         return [Finding("channels", Verdict.WARNING, "none is enabled; the bridge serves its HTTP API alone")]
-    return [await _channel(name, section, config) for name, section in enabled.items()]
+    around = Surroundings(config.inbox.overheard_messages > 0, await tasks_under_way(config))
+    return [finding for name, section in enabled.items() for finding in await _channel(name, section, config, around)]
 
 
-async def _channel(name: str, section: ChannelSection, config: Config) -> Finding:
+async def _channel(name: str, section: ChannelSection, config: Config, around: Surroundings) -> Sequence[Finding]:
     subject = f"channel {name}"
     try:
         adapter = await asyncio.to_thread(_build, name, section, config.home / "channels" / name)
-        said = await adapter.doctor() if isinstance(adapter, SupportsDoctor) else "configured"
-        await adapter.close()
+        try:
+            remarks = await adapter.doctor(around) if isinstance(adapter, SupportsDoctor) else [Remark("configured")]
+        finally:
+            await adapter.close()
     except ImportError as error:
-        return Finding(subject, Verdict.FAILED, f"its package cannot be imported: {error}")
+        return [Finding(subject, Verdict.FAILED, f"its package cannot be imported: {error}")]
     except ChannelError as error:
-        return Finding(subject, Verdict.FAILED, str(error))
+        return [Finding(subject, Verdict.FAILED, str(error))]
     except OSError as error:
-        return Finding(subject, Verdict.FAILED, f"its folder in {config.home} cannot be used: {error.strerror}")
-    return Finding(subject, Verdict.OK, said)
+        return [Finding(subject, Verdict.FAILED, f"its folder in {config.home} cannot be used: {error.strerror}")]
+    return [Finding(subject, Verdict.WARNING if each.is_warning else Verdict.OK, each.text) for each in remarks]
 
 
 def _build(name: str, section: ChannelSection, state_dir: Path) -> Channel:

@@ -1,11 +1,12 @@
 """The house as the channels see it."""
 
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from bridge import conversation_threads
+from bridge import conversation_threads, moved_chats
 from bridge.clock import Clock
 from bridge.dispatch.commands import COMMANDS
 from bridge.errors import NotFound
@@ -14,6 +15,8 @@ from bridge.files.uploads import Uploads
 from bridge.inbox.intake import Intake
 from bridge.persistence import clarifications, conversations, runs, threads, transcript
 from bridge.persistence.database import Database
+from bridge.signals import Signals
+from bridge.sole_tasks import SoleTasks
 from channels.contract import (
     Accepted,
     ChatKind,
@@ -24,8 +27,11 @@ from channels.contract import (
     FileRef,
     InboundEvent,
     OpenedFile,
+    Sender,
     TranscriptEntry,
 )
+
+logger = logging.getLogger(__name__)
 
 
 class House:
@@ -37,11 +43,15 @@ class House:
         intake: Intake,
         uploads: Uploads,
         artifacts: Artifacts,
+        sole_tasks: SoleTasks,
+        signals: Signals,
         assistant_id: str,
         clock: Clock,
     ) -> None:
         self._database = database
         self._intake = intake
+        self._sole_tasks = sole_tasks
+        self._signals = signals
         self._uploads = uploads
         self._artifacts = artifacts
         self._assistant_id = assistant_id
@@ -56,6 +66,22 @@ class House:
     async def submit(self, event: InboundEvent) -> Accepted:
         """See `ChannelHost.submit`."""
         return await self._intake.submit(event)
+
+    async def may_speak(self, conversation: ConversationKey, sender: Sender) -> bool:
+        """See `ChannelHost.may_speak`."""
+        return await self._intake.may_speak(conversation, sender)
+
+    async def chat_moved(self, old: ConversationKey, new_chat: str) -> None:
+        """See `ChannelHost.chat_moved`."""
+        now = self._clock()
+        await self._database.write(lambda connection: moved_chats.move(connection, old, new_chat, now=now))
+        logger.info("the chat of %s goes on as %s", old, new_chat)
+        self._signals.notify("inbox")
+        self._signals.notify("deliveries")
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        """See `ChannelHost.run_alone`."""
+        await self._sole_tasks.run(task, work)
 
     async def clarification(self, token: str) -> Clarification | None:
         """See `ChannelHost.clarification`."""

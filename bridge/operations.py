@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bridge.config import Config
 from bridge.dispatch import pairing
 from bridge.errors import DatabaseUnreachable, NotFound
-from bridge.persistence import inbox, people
+from bridge.persistence import inbox, leases, people
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.inbox import BuriedEvent, EventState
 from bridge.persistence.people import Pairing, Person, PersonKey
@@ -51,6 +51,21 @@ async def database_status(config: Config) -> DatabaseStatus:
             return DatabaseStatus(place, revision, known)
         waiting, buried = await database.read(inbox.count_open), await database.read(inbox.buried)
         return DatabaseStatus(place, revision, known, waiting, len(buried))
+
+
+async def tasks_under_way(config: Config) -> Sequence[str]:
+    """What replicas that run now are at and no other may be; nothing where the database cannot say."""
+    if _is_not_made_yet(config):
+        return ()
+    now = datetime.now(UTC)
+    try:
+        async with _opened(config) as database:
+            revision, newest = await schema_revision(database.engine)
+            return (
+                await database.read(lambda connection: leases.held(connection, now=now)) if revision == newest else ()
+            )
+    except DatabaseUnreachable:  # which is a finding of its own
+        return ()
 
 
 async def buried_events(config: Config) -> Sequence[BuriedEvent]:

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from bridge import moved_chats
 from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
 from bridge.delivery.composer import DROPPED, STOPPED, Composition, asking, compose, waiting
@@ -27,6 +28,8 @@ from channels.contract import (
     Channel,
     ChannelError,
     ChannelSection,
+    ChatGone,
+    ChatMoved,
     ContentRejected,
     DeliveryReceipt,
     DeliveryTarget,
@@ -106,6 +109,11 @@ class Delivery:
             await self._finish(DeliveryState.SENT)
         except RateLimited as error:
             await self._put_off(error, timedelta(seconds=error.retry_after_seconds))
+        except ChatMoved as error:
+            await self._move(error.new_chat)
+        except ChatGone as error:
+            logger.info("delivery %s ends, for nobody is there to read it: %s", self._record.id, error)
+            await self._finish(DeliveryState.FAILED, str(error))
         except ChannelError as error:
             may_pass = error.retryable or isinstance(error, OutcomeUnknown)
             if may_pass and self._record.attempts < _GIVE_UP_ATTEMPTS:
@@ -285,6 +293,16 @@ class Delivery:
         house.signals.notify(self._finished_topic)
         if not finished:
             house.signals.notify("deliveries")  # what it shows has changed meanwhile: it is taken up again
+
+    async def _move(self, new_chat: str) -> None:
+        """Leave it to whoever takes it up next, this process perhaps, to show it where the chat is now."""
+        record, house = self._record, self._house
+        logger.info("delivery %s moves with its chat to %s", record.id, new_chat)
+        await house.database.write(
+            lambda connection: moved_chats.move(connection, record.conversation, new_chat, now=house.clock())
+        )
+        for topic in ("inbox", "deliveries"):
+            house.signals.notify(topic)
 
     async def _put_off(self, error: Exception, wait: timedelta) -> None:
         record, house = self._record, self._house

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from channels.contract import Access, ChannelSection, ChatKind, InboundEvent, Membership
+from channels.contract import Access, ChannelSection, ChatKind, InboundEvent, Membership, Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,8 @@ class IfAdmitted:
     """The configuration leaves it to the admins: who was let in may speak, who was not may ask to be."""
 
 
-def judge(section: ChannelSection, event: InboundEvent) -> Refusal | IfAdmitted | None:
+def judge(section: ChannelSection, sender: Sender) -> Refusal | IfAdmitted | None:
     """None when the person may speak. `allowed_users` and `admins` always may; an empty list adds nobody."""
-    sender = event.sender
     if sender.id in section.allowed_users or is_admin(section, sender.id):
         return None
     match section.access:

@@ -38,7 +38,7 @@ def objection(
 
 def may_answer(record: ClarificationRecord, chat_kind: ChatKind, person_id: str) -> bool:
     """Whether the question was put to this person; in a group others only read it."""
-    return chat_kind is not ChatKind.GROUP or record.asked_of == person_id
+    return chat_kind is not ChatKind.GROUP or record.asked_of in {clarifications.ANYBODY, person_id}
 
 
 def answer_by_press(turn: Turn, record: ClarificationRecord, press: ChoiceSelected) -> PressVerdict:

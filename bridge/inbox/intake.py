@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from bridge.clock import Clock
-from bridge.dispatch.access import Refusal, judge
-from bridge.dispatch.pairing import person_of
+from bridge.dispatch.access import IfAdmitted, Refusal, judge
 from bridge.inbox.config import InboxConfig
 from bridge.inbox.participation import Participation
 from bridge.inbox.refusals import Refusals
 from bridge.inbox.signs import ReceiptSigns
 from bridge.persistence import inbox, people
 from bridge.persistence.database import Database
+from bridge.persistence.people import PersonKey
 from bridge.signals import Signals
 from channels.contract import (
     Accepted,
@@ -20,6 +20,7 @@ from channels.contract import (
     InboundEvent,
     MessageReceived,
     Outcome,
+    Sender,
 )
 
 
@@ -50,9 +51,13 @@ class Intake:
         meant = await self._participation.meant(event)
         return await self._take(meant) if meant is not None else Accepted(Outcome.REFUSED)
 
+    async def may_speak(self, conversation: ConversationKey, sender: Sender) -> bool:
+        """See `ChannelHost.may_speak`."""
+        return await self._objection(conversation, sender) is None
+
     async def _take(self, event: InboundEvent) -> Accepted:
-        objection = judge(self._sections[event.conversation.channel], event)
-        if isinstance(objection, Refusal) or (objection is not None and not await self._is_admitted(event)):
+        objection = await self._objection(event.conversation, event.sender)
+        if objection is not None:
             await self._refusals.refuse(event, objection)
             return Accepted(Outcome.REFUSED)
         now = self._clock()
@@ -67,8 +72,13 @@ class Intake:
             self._signs.seen(event)
         return Accepted(Outcome.ACCEPTED, event_id)
 
-    async def _is_admitted(self, event: InboundEvent) -> bool:
-        return await self._database.read(lambda connection: people.is_admitted(connection, person_of(event)))
+    async def _objection(self, conversation: ConversationKey, sender: Sender) -> Refusal | IfAdmitted | None:
+        objection = judge(self._sections[conversation.channel], sender)
+        if isinstance(objection, IfAdmitted):
+            person = PersonKey(conversation.channel, conversation.account, sender.id)
+            if await self._database.read(lambda connection: people.is_admitted(connection, person)):
+                return None
+        return objection
 
     def _patience(self, event: InboundEvent) -> float:
         if not isinstance(event, MessageReceived):

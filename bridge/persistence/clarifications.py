@@ -17,6 +17,7 @@ from channels.contract import Clarification, ClarificationState
 
 logger = logging.getLogger(__name__)
 
+ANYBODY = ""  # a question put to somebody whom the platform does not name: whoever may speak there may answer
 _QUESTION: TypeAdapter[Clarification] = TypeAdapter(Clarification)
 
 

@@ -1,11 +1,11 @@
 """The rows of `conversations`: which thread a place on a platform talks to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 
 from bridge.persistence.tables import conversations as t
 from bridge.persistence.upsert import insert_or_keep
@@ -65,6 +65,25 @@ def settings_of(connection: Connection, key: ConversationKey) -> Mapping[str, An
     return connection.execute(_SETTINGS, {"where": str(key)}).scalar_one_or_none() or {}
 
 
+def of_chat(connection: Connection, chat: ConversationKey) -> Sequence[ConversationKey]:
+    """The conversations held in this chat, one a topic."""
+    prefix = str(replace(chat, topic=""))
+    place = {"channel": chat.channel, "account": chat.account, "prefix": prefix, "length": len(prefix)}
+    return [ConversationKey.parse(key) for key in connection.execute(_OF_CHAT, place).scalars()]
+
+
+def rekey(connection: Connection, old: ConversationKey, new: ConversationKey, *, now: datetime) -> None:
+    """The conversation goes on under another key. Where there is one already, the older decides on thread and settings."""
+    rows = connection.execute(_FIND_BOTH, {"keys": [str(old), str(new)]}).all()
+    if len(rows) == 2:
+        elder = min(rows, key=lambda row: row.created_at)
+        connection.execute(_REMOVE, {"where": str(old)})
+        kept = {"thread_id": elder.thread_id, "settings": elder.settings, "created_at": elder.created_at}
+        connection.execute(_CHANGE, {"where": str(new), **kept, "updated_at": now})
+    else:
+        connection.execute(_CHANGE, {"where": str(old), "key": str(new), "updated_at": now})
+
+
 def touch(connection: Connection, key: ConversationKey, *, now: datetime) -> None:
     """Something was said here."""
     connection.execute(_CHANGE, {"where": str(key), "updated_at": now})
@@ -99,5 +118,12 @@ _of_person = (
 _FIND = select(t).where(_here)
 _FIND_AND_LOCK = _FIND.with_for_update()
 _SETTINGS = select(t.c.settings).where(_here)
+_FIND_BOTH = select(t).where(t.c.key.in_(bindparam("keys", expanding=True))).order_by(t.c.key).with_for_update()
+_OF_CHAT = select(t.c.key).where(
+    t.c.channel == bindparam("channel"),
+    t.c.account == bindparam("account"),
+    func.substr(t.c.key, 1, bindparam("length")) == bindparam("prefix"),
+)
 _CHANGE = update(t).where(_here)
+_REMOVE = delete(t).where(_here)
 _OF_PERSON = select(t).where(_of_person).order_by(t.c.updated_at.desc()).limit(bindparam("most"))

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
 from bridge.errors import LeaseExpired
 from bridge.persistence.database import changed
+from bridge.persistence.tables import clarifications as c
 from bridge.persistence.tables import deliveries as t
 from bridge.persistence.tables import delivery_parts as p
 from bridge.persistence.tables import runs as r
@@ -18,6 +19,7 @@ from bridge.persistence.unreadable import reason
 from bridge.persistence.upsert import insert_or_keep, insert_or_replace
 from channels.contract import (
     ChatKind,
+    ClarificationState,
     ConversationKey,
     DeliveryReceipt,
     Piece,
@@ -186,6 +188,22 @@ def reopen(connection: Connection, run_id: str, *, now: datetime) -> bool:
     return bool(changed(connection, _REOPEN, {"run": run_id, **values}))
 
 
+def rekey(connection: Connection, old: ConversationKey, new: ConversationKey, *, now: datetime) -> bool:
+    """What is owed to a conversation is owed to another, into which it has turned; False if nothing is.
+
+    It is shown there whole, since what stands in the former place can be changed no more, and so is an answer whose question is still
+    open. Who is at it now can record nothing more. A piece whose outcome is unknown stays one.
+    """
+    ids = connection.execute(_OWED_TO, {"key": str(old)}).scalars().all()
+    if not ids:
+        return False
+    values = {"state": DeliveryState.PENDING, "owner": None, "lease_expires_at": None, "available_at": now}
+    moved = {"conversation": str(new), "reply_to": None, "attempts": 0, "updated_at": now}
+    connection.execute(_TAKE_AWAY, {"ids": list(ids), **values, **moved})
+    connection.execute(_FORGET_PARTS, {"ids": list(ids)})
+    return True
+
+
 def _holding(delivery: DeliveryRecord, owner: str) -> Mapping[str, Any]:
     """The values of `_held`."""
     return {"delivery": delivery.id, "held_epoch": delivery.epoch, "holder": owner}
@@ -233,6 +251,7 @@ _free = or_(
     t.c.lease_expires_at <= bindparam("now"),
     t.c.owner.in_(bindparam("from_owners", expanding=True)),
 )
+_asking = select(c.c.run_id).where(c.c.state == ClarificationState.OPEN)
 _parts_of = p.c.delivery_id == bindparam("delivery")
 _mine = select(r.c.thread_id, r.c.id).where(r.c.run_id == bindparam("run")).subquery()
 _ended_before_mine = (r.c.thread_id == _mine.c.thread_id) & (r.c.id < _mine.c.id) & r.c.ended_at.is_not(None)
@@ -249,6 +268,13 @@ _RENEW = update(t).where(_any_of, t.c.owner == bindparam("holder")).returning(t.
 _PARTS = select(p).where(_parts_of).order_by(p.c.position)
 _REMOVE_PARTS = delete(p).where(_parts_of, p.c.slot.in_(bindparam("slots", expanding=True)))
 _BEHIND = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(_pending, _ended_before_mine).limit(1)
+_OWED_TO = (
+    select(t.c.id).where(t.c.conversation == bindparam("key"), or_(_pending, t.c.run_id.in_(_asking))).with_for_update()
+)
+_TAKE_AWAY = update(t).where(_any_of).values(epoch=t.c.epoch + 1)
+_FORGET_PARTS = delete(p).where(
+    p.c.delivery_id.in_(bindparam("ids", expanding=True)), p.c.state.in_((PieceState.SENT, PieceState.FAILED))
+)
 _LOCK_HELD = select(t.c.id).where(_held).with_for_update()
 _CHANGE = update(t).where(_it)
 _CHANGE_HELD = update(t).where(_held)

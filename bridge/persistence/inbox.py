@@ -1,7 +1,7 @@
 """The rows of `inbound_events`: everything people did, in the order in which it arrived."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -94,6 +94,22 @@ def amend(connection: Connection, event_id: int, event: InboundEvent) -> None:
 def open_conversations(connection: Connection) -> Sequence[str]:
     """Conversations with something to decide."""
     return connection.execute(_OPEN_CONVERSATIONS).scalars().all()
+
+
+def open_of_chat(connection: Connection, chat: ConversationKey) -> Sequence[ConversationKey]:
+    """The conversations of this chat with something to decide."""
+    prefix = str(replace(chat, topic=""))
+    return [ConversationKey.parse(key) for key in open_conversations(connection) if key.startswith(prefix)]
+
+
+def rekey(connection: Connection, old: ConversationKey, new: ConversationKey) -> None:
+    """What is not decided for good is decided in another conversation, into which this one has turned."""
+    for row in connection.execute(_UNSETTLED, {"key": str(old)}).all():
+        stored = _stored_or_error(row)
+        payload = row.payload
+        if isinstance(stored, StoredEvent):
+            payload = event_to_json(replace(stored.event, conversation=new)).decode()
+        connection.execute(_AMEND, {"event": row.id, "conversation": str(new), "payload": payload})
 
 
 def undecided(connection: Connection, conversation: ConversationKey, *, limit: int = 20) -> Sequence[StoredEvent]:
@@ -195,6 +211,9 @@ _MESSAGE = (
 )
 _AMEND = update(t).where(_event)
 _OPEN_CONVERSATIONS = select(t.c.conversation).where(_received).distinct()
+_UNSETTLED = select(t).where(
+    t.c.conversation == bindparam("key"), t.c.state.in_((EventState.RECEIVED, EventState.STEERING, EventState.BURIED))
+)
 _UNDECIDED = select(t).where(t.c.conversation == bindparam("key"), _received).order_by(t.c.id).limit(bindparam("most"))
 _SETTLE = update(t).where(_events)
 _SETTLE_REST = update(t).where(_events, _received)

@@ -283,3 +283,11 @@ access_log = Table(
     Column("done_by", Text),  # the admin's id, or `terminal`; none where the bridge itself decided
     Index(None, "channel", "account", "person_id", "id"),
 )
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("task", Text, primary_key=True),  # what only one process may be at, such as polling for a bot
+    Column("owner", Text, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+)

@@ -150,7 +150,8 @@ class Attempt:
         self._emit("metadata", {"run_id": run.run_id, "attempt": run.attempt})
         events = await self._events()
         if events:
-            self._observer.asked_of = events[0].event.sender.id
+            sender = events[0].event.sender
+            self._observer.asked_of = clarifications.ANYBODY if sender.is_anonymous else sender.id
         request = await self._request(events)
         if request is None:
             return

@@ -16,12 +16,14 @@ from channels.contract.channel import (
 from channels.contract.config import Access, BusyPolicy, ChannelSection, Speaks
 from channels.contract.conversation import ChatKind, ConversationKey
 from channels.contract.delivery import DeliveryReceipt, DeliveryTarget, Piece, PieceState
+from channels.contract.doctor import Remark, SupportsDoctor, Surroundings
 from channels.contract.errors import (
     ChannelConflict,
     ChannelError,
     ChannelNotConfigured,
     ChannelUnavailable,
     ChatGone,
+    ChatMoved,
     ContentRejected,
     FileUnavailable,
     OutcomeUnknown,
@@ -92,6 +94,7 @@ __all__ = [
     "ChannelUnavailable",
     "ChatGone",
     "ChatKind",
+    "ChatMoved",
     "ChoiceSelected",
     "Clarification",
     "ClarificationState",
@@ -123,6 +126,7 @@ __all__ = [
     "PressVerdict",
     "RateLimited",
     "ReceiptSign",
+    "Remark",
     "Reply",
     "ReplyPart",
     "ReplyPhase",
@@ -131,11 +135,13 @@ __all__ = [
     "Speaks",
     "StopRequested",
     "SupportsActivity",
+    "SupportsDoctor",
     "SupportsHttpRoutes",
     "SupportsPressAnswer",
     "SupportsPrivateHint",
     "SupportsReactions",
     "SupportsWebhooks",
+    "Surroundings",
     "Text",
     "TextUnit",
     "Todo",

@@ -7,6 +7,7 @@ ChannelError
 ├── ChannelUnavailable       retryable; nothing happened on the platform
 ├── OutcomeUnknown           the request may or may not have taken effect; never repeat it blindly
 ├── ContentRejected          the platform refuses this content for good
+├── ChatMoved                the chat goes on under another id, `new_chat`
 ├── ChatGone                 blocked, kicked, deleted: nothing can be said there any more
 └── FileUnavailable          a file cannot be fetched or sent; `user_message` says why
 """
@@ -69,6 +70,16 @@ class ContentRejected(ChannelError):
     """The platform will never take this content (too long, not parsable, forbidden)."""
 
     code = "content_rejected"
+
+
+class ChatMoved(ChannelError):
+    """The chat has another id by now, under which everything goes on."""
+
+    code = "chat_moved"
+
+    def __init__(self, message: str, *, new_chat: str) -> None:
+        super().__init__(message)
+        self.new_chat = new_chat
 
 
 class ChatGone(ChannelError):

@@ -31,12 +31,16 @@ class Membership(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who did it, by the platform's own id (stable; never a display name)."""
+    """Who did it, by the platform's own id (stable; never a display name).
+
+    `is_anonymous`: the platform does not tell which person it is; they speak as the group, or as a channel of theirs.
+    """
 
     id: str
     name: str = ""
     username: str | None = None
     membership: Membership = Membership.UNKNOWN
+    is_anonymous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

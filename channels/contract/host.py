@@ -1,6 +1,6 @@
 """What the house offers a channel."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from channels.contract.conversation import ChatKind, ConversationKey
-from channels.contract.events import FileRef, InboundEvent
+from channels.contract.events import FileRef, InboundEvent, Sender
 from channels.contract.reply import Clarification, Reply
 
 
@@ -91,6 +91,19 @@ class ChannelHost(Protocol):
         """Check access, drop doubles, store.
 
         When it returns the event is safe; when it raises it is not, and the platform must not be told that it arrived.
+        """
+
+    async def may_speak(self, conversation: ConversationKey, sender: Sender) -> bool:
+        """Whether this person may speak to the bot there, for what is no message of theirs."""
+
+    async def chat_moved(self, old: ConversationKey, new_chat: str) -> None:
+        """The chat goes on under another id: its conversations, whatever their topic, keep threads and settings."""
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run what of several replicas only one may do; `task` names it, the same in all of them.
+
+        The work begins when no other replica is at it, is cancelled when this one loses the right to it, and begins again when it has
+        it anew. Returns when the work does; cancelling the call ends it.
         """
 
     async def clarification(self, token: str) -> Clarification | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from channels.contract import ChannelError, ChannelNotConfigured, ChatGone, ContentRejected, DeliveryTarget, RateLimited
 from channels.telegram.ids import Address, draft_id
-from channels.telegram.outbound import Outbound
+from channels.telegram.outbound import Outbound, TopicGone
 from channels.telegram.styled_text import Styled
 from channels.telegram.throttle import Throttle
 
@@ -126,6 +126,8 @@ class DraftBoard:
                 raise error
             case RateLimited():
                 self._throttle.draft_refused(chat_id, error)
+            case TopicGone():  # says nothing about drafts; the answer finds its place
+                pass
             case ContentRejected():
                 self._refusals[chat_id] = self._refusals.get(chat_id, 0) + 1
                 _bound(self._refusals, _MOST_RUNS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from telegram import CallbackQuery, Message, MessageEntity, Update, User
+from telegram import CallbackQuery, ChatMember, Message, MessageEntity, Update, User
 from telegram.constants import ChatType
 
 from channels.contract import (
@@ -26,7 +26,9 @@ from channels.telegram.ids import Address, ButtonPress, ChoicePress, SendNowPres
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
-UPDATE_TYPES = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, _STOPPED)
+UPDATE_TYPES = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, Update.MY_CHAT_MEMBER, _STOPPED)
+_PRESENT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED}
+_ANONYMOUS_ADMIN = 1087968824  # @GroupAnonymousBot, in whose name Telegram shows what anonymous admins do
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,22 @@ class BotIdentity:
 
     id: int
     username: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMove:
+    """A group has become a supergroup, with another id."""
+
+    old: ConversationKey
+    new_chat: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Somebody has put the bot into a group."""
+
+    group: ConversationKey
+    by: Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +93,33 @@ class Inbound:
             return self._press(update.update_id, update.callback_query, received_at)
         stopped = update.api_kwargs.get(_STOPPED)
         return self._stop(update.update_id, stopped, received_at) if isinstance(stopped, dict) else None
+
+    def move(self, update: Update) -> ChatMove | None:
+        """Whether a group goes on under another id; Telegram tells it twice, in the former chat and in the new one."""
+        message = update.message
+        if message is None:
+            return None
+        if message.migrate_to_chat_id is not None:
+            return ChatMove(self._chat(message.chat.id), str(message.migrate_to_chat_id))
+        if message.migrate_from_chat_id is not None:
+            return ChatMove(self._chat(message.migrate_from_chat_id), str(message.chat.id))
+        return None
+
+    def joined(self, update: Update) -> Joined | None:
+        """Whether the bot was put into a group or channel just now."""
+        change = update.my_chat_member
+        if change is None or change.chat.type == ChatType.PRIVATE:
+            return None
+        was, now = change.old_chat_member.status, change.new_chat_member.status
+        if was in _PRESENT or now not in _PRESENT:
+            return None
+        by = _person(change.from_user)
+        if change.from_user.id == _ANONYMOUS_ADMIN:
+            by = Sender(str(change.chat.id), change.chat.title or "", is_anonymous=True)
+        return Joined(self._chat(change.chat.id), by)
+
+    def _chat(self, chat_id: int) -> ConversationKey:
+        return Address(chat_id).conversation(self.bot.id)
 
     def _message(self, update_id: int, message: Message) -> MessageReceived | None:
         sender, kind = _sender(message), _chat_kind(message.chat.type)
@@ -188,10 +233,14 @@ def _address(message: Message) -> Address:
 
 
 def _sender(message: Message) -> Sender | None:
-    """The person, or the group itself for its anonymous admins; nobody for bots and channels."""
-    if message.sender_chat is not None:
-        anonymous_admin = message.sender_chat.id == message.chat.id
-        return Sender(str(message.chat.id), message.chat.title or "") if anonymous_admin else None
+    """The person; for anonymous admins the group itself, and for who writes as a channel that channel. Nobody for bots.
+
+    What Telegram forwards from a group's channel into the group was said to the channel's readers, not here.
+    """
+    if message.is_automatic_forward:
+        return None
+    if (chat := message.sender_chat) is not None:
+        return Sender(str(chat.id), chat.title or "", chat.username, is_anonymous=True)
     if message.from_user is None or message.from_user.is_bot:
         return None
     return _person(message.from_user)

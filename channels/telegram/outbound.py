@@ -14,7 +14,7 @@ from telegram import (
     ReplyParameters,
 )
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, TelegramError
 
 from channels.contract import (
     ChannelConflict,
@@ -22,6 +22,7 @@ from channels.contract import (
     ChannelNotConfigured,
     ChannelUnavailable,
     ChatGone,
+    ChatMoved,
     ContentRejected,
     FileUnavailable,
     OutcomeUnknown,
@@ -42,13 +43,11 @@ _GONE = (
     "user is deactivated",
     "group chat was upgraded",
     "peer_id_invalid",
-    "message thread not found",
-    "topic_closed",
-    "topic_deleted",
     "chat_write_forbidden",
     "not enough rights to send",
     "have no rights to send",
 )
+_TOPIC_GONE = ("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid")
 _UNDELETABLE = ("message to delete not found", "message can't be deleted")
 _EDIT_TARGET_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
@@ -59,6 +58,10 @@ class EditTargetGone(ContentRejected):
 
 class PhotoRefused(ContentRejected):
     """Telegram can't show this picture; as a document it may still take it."""
+
+
+class TopicGone(ContentRejected):
+    """The topic was deleted or is closed: what belongs there may still stand in the chat itself."""
 
 
 class Outbound:
@@ -158,6 +161,11 @@ class Outbound:
         with _repeatable(), translated():
             await self._bot.set_message_reaction(address.chat_id, message_id, emoji)
 
+    async def leave(self, address: Address) -> None:
+        """Go out of a group. Raises ChannelError."""
+        with _repeatable(), translated():
+            await self._bot.leave_chat(address.chat_id)
+
     async def answer_press(self, query_id: str, text: str, *, alert: bool) -> None:
         """Answer a press within its 15 seconds; one too old to be answered is let go. Raises ChannelError."""
         with _repeatable(), translated():
@@ -212,7 +220,9 @@ def _channel_error(error: TelegramError) -> ChannelError:
             return RateLimited(message, retry_after_seconds=error.seconds)
         case NotSent() | ServerUnwell():
             return ChannelUnavailable(message)
-        case Forbidden() | ChatMigrated():
+        case ChatMigrated():
+            return ChatMoved(message, new_chat=str(error.new_chat_id))
+        case Forbidden():
             return ChatGone(message)
         case InvalidToken():
             return ChannelNotConfigured(f"Telegram refuses channels.telegram.bot_token ({message})")
@@ -220,8 +230,6 @@ def _channel_error(error: TelegramError) -> ChannelError:
             return ChannelConflict(message)
         case BadRequest():
             return _rejection(message)
-        case NetworkError():
-            return OutcomeUnknown(message)
         case _:
             return OutcomeUnknown(message)
 
@@ -230,6 +238,8 @@ def _rejection(message: str) -> ChannelError:
     lowered = message.lower()
     if any(sign in lowered for sign in _GONE):
         return ChatGone(message)
+    if any(sign in lowered for sign in _TOPIC_GONE):
+        return TopicGone(message)
     if any(sign in lowered for sign in _EDIT_TARGET_GONE):
         return EditTargetGone(message)
     return ContentRejected(message)

@@ -1,85 +1,116 @@
 """Listens by long polling; an update is confirmed to Telegram only after it is safe in the house."""
 
 import asyncio
-import logging
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from telegram.error import Conflict, InvalidToken, TelegramError
+from telegram.error import Conflict, TelegramError
 
-from channels.contract import ChannelHealth
-from channels.telegram.request import Flooded
+from channels.contract import ChannelHealth, ChannelHost
+from channels.telegram.receiving import RawUpdate, Take
+from channels.telegram.standing import Standing
 
-_LOGGER = logging.getLogger(__name__)
 _GRACE_SECONDS = 20.0
 _HASTE_SECONDS = 0.1
-_LONGEST_BACKOFF_SECONDS = 30.0
-_CONFLICT = "another program polls Telegram with the same bot token, or a webhook is set; only one can listen"
+_CONFIRM_SECONDS = 2.0
+_STANDING_BY = "another replica listens; this one takes over when it is gone"
 
-RawUpdate = dict[str, Any]
 Fetch = Callable[[int | None, int], Awaitable[list[RawUpdate]]]
-Handle = Callable[[RawUpdate], Awaitable[None]]
+Prepare = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None:
+    pass
 
 
 class Poller:
-    """Asks for updates again and again, whatever goes wrong, and knows how it stands.
+    """Asks for updates again and again, whatever goes wrong, and knows how it stands. Of several replicas one asks.
 
-    `connect` is run before the first question; `fetch(offset, timeout_seconds)` asks;
-    `handle` returns when an update is safe. Updates are handled one after the other, in Telegram's order.
+    `connect` is run before the first question and `take_over` whenever it becomes this replica's turn;
+    `fetch(offset, timeout_seconds)` asks; `take` returns when an update is safe. They are taken one after the other, in Telegram's order.
     """
 
     def __init__(
         self,
-        connect: Callable[[], Awaitable[None]],
+        connect: Prepare,
         fetch: Fetch,
-        handle: Handle,
+        take: Take,
         *,
         timeout_seconds: int,
+        take_over: Prepare = _nothing,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connect = connect
         self._fetch = fetch
-        self._handle = handle
+        self._take = take
+        self._take_over = take_over
         self._timeout_seconds = timeout_seconds
         self._clock = clock
+        self._standing = Standing(clock)
         self._offset: int | None = None
-        self._connected = False
-        self._heard_at = clock()
-        self._failures = 0
         self._was_away = False
-        self._problem = "not connected yet"
+        self._has_turn = False
+        self._is_leaving = False
+        self._listening: asyncio.Task[None] | None = None
 
     def health(self) -> ChannelHealth:
         """Whether Telegram answered lately, and else what is wrong; a single failure is none yet."""
-        silent_for = self._clock() - self._heard_at
-        if self._problem and (self._failures > 1 or not self._connected):
-            return ChannelHealth(ok=False, detail=self._problem)
-        if silent_for > self._timeout_seconds + 2 * _GRACE_SECONDS:
-            return ChannelHealth(ok=False, detail=f"no answer from Telegram for {silent_for:.0f} s")
-        return ChannelHealth(ok=True)
+        health = self._standing.health()
+        if health.ok and not self._has_turn:
+            return ChannelHealth(ok=True, detail=_STANDING_BY)
+        if health.ok and self._standing.silent_seconds > self._timeout_seconds + 2 * _GRACE_SECONDS:
+            return ChannelHealth(ok=False, detail=f"no answer from Telegram for {self._standing.silent_seconds:.0f} s")
+        return health
 
     async def connect(self) -> None:
-        """Connect before the first question. Raises TelegramError."""
+        """Connect before the first question. Raises TelegramError, TimeoutError."""
         async with asyncio.timeout(_GRACE_SECONDS):
             await self._connect()
-        self._connected = True
-        self._heard()
+        self._standing.connected()
+
+    def start(self, host: ChannelHost, task: str) -> None:
+        """Listen whenever no other replica does; `task` names what only one of them may do."""
+        self._listening = asyncio.create_task(host.run_alone(task, self.run), name="telegram polling")
+
+    async def stop(self) -> None:
+        """Stop listening; what was taken is confirmed, if Telegram answers at once."""
+        if self._listening is None:
+            return
+        self._is_leaving = True
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+        self._listening = None
 
     async def run(self) -> None:
         """Listen until cancelled."""
+        self._has_turn = True
+        try:
+            await self._listen()
+        finally:
+            self._has_turn = False
+            if self._is_leaving:
+                with contextlib.suppress(TelegramError, TimeoutError):
+                    await self._confirm()
+
+    async def _listen(self) -> None:
+        is_ready = False
         while True:
             try:
-                if not self._connected:
+                if not self._standing.is_connected:
                     await self.connect()
+                if not is_ready:
+                    await self._take_over()
+                    is_ready = True
                 await self._poll_once()
             except Exception as error:  # noqa: BLE001 - the edge of the task: whatever it was, listening goes on
-                await self._back_off(error)
+                self._was_away = not isinstance(error, Conflict)  # another poller shows only while a question is held
+                await asyncio.sleep(self._standing.failed(error))
 
-    async def confirm(self) -> None:
-        """Tell Telegram what was handled last, so that it is not delivered again. Raises TelegramError."""
+    async def _confirm(self) -> None:
+        """Tell Telegram what was taken last, so that it is not delivered again."""
         if self._offset is not None:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(_CONFIRM_SECONDS):
                 await self._fetch(self._offset, 0)
 
     async def _poll_once(self) -> None:
@@ -87,42 +118,14 @@ class Poller:
         patience = 0 if self._was_away else self._timeout_seconds  # so that it is known at once when all is well
         async with asyncio.timeout(self._timeout_seconds + _GRACE_SECONDS):  # a connection can die without a word
             updates = await self._fetch(self._offset, patience)
-        self._heard()
+        self._standing.heard()
         self._was_away = False
         for update in updates:
-            await self._handle(update)
-        self._failures = 0
+            await self._take(update)
+        self._standing.well()
         if updates:
             self._offset = max(update["update_id"] for update in updates) + 1
         elif (
             self._clock() - asked_at < _HASTE_SECONDS
         ):  # a server that does not hold the question would be asked for ever
             await asyncio.sleep(_HASTE_SECONDS)
-
-    def _heard(self) -> None:
-        self._heard_at = self._clock()
-        self._problem = ""
-
-    async def _back_off(self, error: Exception) -> None:
-        self._failures += 1
-        self._was_away = not isinstance(error, Conflict)  # another poller shows only while a question is held
-        self._problem = _described(error)
-        pause = min(2.0 ** min(self._failures - 2, 10), _LONGEST_BACKOFF_SECONDS)
-        if isinstance(error, Flooded):
-            pause = max(pause, error.seconds)
-        _LOGGER.warning("telegram: %s; asking again in %.1f s", self._problem, pause)
-        await asyncio.sleep(pause)
-
-
-def _described(error: Exception) -> str:
-    match error:
-        case Conflict():
-            return _CONFLICT
-        case InvalidToken():
-            return "Telegram refuses channels.telegram.bot_token"
-        case TelegramError():
-            return f"Telegram can't be reached ({error.message})"
-        case TimeoutError():
-            return "Telegram does not answer"
-        case _:
-            return f"an update could not be stored ({type(error).__name__})"

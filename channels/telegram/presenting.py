@@ -10,6 +10,7 @@ from telegram import InputFile
 from channels.contract import (
     ChannelError,
     ChannelHost,
+    ChatGone,
     ChatKind,
     ContentRejected,
     DeliveryReceipt,
@@ -23,12 +24,14 @@ from channels.contract import (
 )
 from channels.shared.pacing import Urgency
 from channels.telegram.ids import Address
-from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused
+from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused, TopicGone
 from channels.telegram.render import REPEAT_LINE, UPLOAD_LIMIT_BYTES, FilePayload, TextPayload
 from channels.telegram.styled_text import plain
 from channels.telegram.throttle import Throttle
 
 _AGAIN = "~"
+_DISPLACED = "displaced"  # the slot of the word that what follows belongs elsewhere
+_ELSEWHERE = "ℹ️ The topic in which this was asked is closed or gone, so the answer stands here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Presentation:
         self._is_final = is_final
         self._requests = 0
         self.receipt = receipt
+        if receipt.piece(_DISPLACED) is not None:
+            self._displace()
 
     async def show_text(self, payload: TextPayload) -> None:
         """Post or edit the message of this slot. Raises ChannelError."""
@@ -100,10 +105,9 @@ class Presentation:
                 await self._post_text(payload.as_repeat(), _next_slot(standing.slot))
 
     async def _post_text(self, payload: TextPayload, slot: str) -> None:
-        reply_to = self._reply_to(slot)
         await self._post(
             Piece(slot, PieceState.ATTEMPTING, digest=payload.digest),
-            lambda: self._means.outbound.send(self._address, payload.content, payload.keyboard, reply_to),
+            lambda: self._means.outbound.send(self._address, payload.content, payload.keyboard, self._reply_to(slot)),
         )
 
     async def _edit(self, payload: TextPayload, standing: Piece) -> None:
@@ -117,7 +121,7 @@ class Presentation:
                 await self._means.outbound.edit(
                     self._address, int(standing.message_id or 0), shown.content, shown.keyboard
                 )
-        except EditTargetGone:
+        except (EditTargetGone, TopicGone):
             await self._note(replace(standing, state=PieceState.FAILED))
             await self._place(payload)
         else:
@@ -169,7 +173,22 @@ class Presentation:
         return opened
 
     async def _post(self, piece: Piece, attempt: Callable[[], Awaitable[int]]) -> None:
-        """Post something new: recorded before, for it cannot be taken back, and after, when its id is known."""
+        """Post something new; where its topic is closed or gone, in the chat itself, behind a word that says so."""
+        try:
+            await self._attempt(piece, attempt)
+        except TopicGone as error:
+            if self._address.topic is None:
+                raise ChatGone(str(error)) from error
+            self._displace()
+            word = Piece(_DISPLACED, PieceState.ATTEMPTING)
+            await self._attempt(word, lambda: self._means.outbound.send(self._address, plain(_ELSEWHERE), (), None))
+            await self._attempt(piece, attempt)
+
+    def _displace(self) -> None:
+        self._address = Address(self._address.chat_id)
+
+    async def _attempt(self, piece: Piece, attempt: Callable[[], Awaitable[int]]) -> None:
+        """One request that is recorded before, for it cannot be taken back, and after, when its id is known."""
         self._target.permit()
         await self._turn()
         await self._note(piece)
@@ -202,7 +221,8 @@ class Presentation:
     def _reply_to(self, slot: str) -> int | None:
         """In groups the first message shows what it answers."""
         is_first = _base(slot) in {"text:0", "waiting:0"}
-        if self._target.chat_kind is ChatKind.PRIVATE or not is_first or self._target.reply_to is None:
+        is_displaced = self.receipt.piece(_DISPLACED) is not None  # it would go to the topic of what it answers
+        if self._target.chat_kind is ChatKind.PRIVATE or not is_first or is_displaced or self._target.reply_to is None:
             return None
         return int(self._target.reply_to)
 

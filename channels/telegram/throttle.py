@@ -11,6 +11,7 @@ from channels.shared.pacing import Pacer, Urgency
 # (edits count), 30 a second over all chats. Drafts have a limit of their own, which is not published.
 _PACE = {ChatKind.PRIVATE: Pace(1.0), ChatKind.GROUP: Pace(3.0, per_minute=20)}
 _DRAFT_PACE = Pace(0.5)
+_UNLIMITED = Pace(0.0)
 _LONGEST_WAIT_SECONDS = {Urgency.PREVIEW: 0.25, Urgency.CONTINUATION: 5.0, Urgency.ANSWER: 1.5}
 _SIGN_OF_ALL_CHATS = 3  # so many refused within a second: the limit over all chats, which is not said to be one
 
@@ -38,6 +39,7 @@ class Throttle:
         self._refused_at: dict[int, float] = {}
         self._messages = Pacer(_usual_pace)
         self._drafts = Pacer(lambda _: _DRAFT_PACE, overall_per_second=1_000)
+        self._activity = Pacer(lambda _: _UNLIMITED, overall_per_second=1_000)
 
     async def message_turn(self, chat_id: int, urgency: Urgency) -> None:
         """Return when a message may be posted or edited. Raises RateLimited when that takes longer than it is worth."""
@@ -67,6 +69,14 @@ class Throttle:
     def draft_refused(self, chat_id: int, error: RateLimited) -> None:
         """Show no draft in that chat for as long as Telegram asks."""
         self._drafts.silence(str(chat_id), self._clock() + error.retry_after_seconds)
+
+    def may_show_activity(self, chat_id: int) -> bool:
+        """Whether Telegram may be asked to show "typing" in that chat."""
+        return self._activity.delay(str(chat_id), self._clock(), Urgency.CONTINUATION) <= 0
+
+    def activity_refused(self, chat_id: int, error: RateLimited) -> None:
+        """Show no "typing" in that chat for as long as Telegram asks."""
+        self._activity.silence(str(chat_id), self._clock() + error.retry_after_seconds)
 
     def _message_time(self) -> float:
         return self._clock() * self._times

@@ -21,8 +21,10 @@ from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.threads import ThreadStatus
 from bridge.persistence.transcript import Said
+from bridge.runs.config import RunsConfig
 from bridge.runs.records import NewRun
 from bridge.signals import Signals
+from bridge.sole_tasks import SoleTasks
 from channels.contract import ChannelSection, ChatKind, Clarification, Outcome
 from tests.bridge.people import CHAT, message
 from tests.bridge.replica import open_replica
@@ -33,8 +35,9 @@ from tests.bridge.scripted import Says, scripted
 def house(database: Database, tmp_path: Path) -> House:
     paths = ThreadPaths(tmp_path)
     sections = {"demo": ChannelSection(access="open")}
+    sole = SoleTasks(database, RunsConfig(), "me", utc_now)
     intake = Intake(database, sections, ReceiptSigns({}), lambda _key: None, Signals(), InboxConfig(), utc_now)
-    return House(database, intake, Uploads(paths, UploadsConfig()), Artifacts(paths), "lead", utc_now)
+    return House(database, intake, Uploads(paths, UploadsConfig()), Artifacts(paths), sole, Signals(), "lead", utc_now)
 
 
 async def thread(database: Database) -> str:

@@ -1,7 +1,7 @@
 """A house in memory for the tests of channels: takes events, drops doubles, opens files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from channels.contract import (
     MessageReceived,
     OpenedFile,
     Outcome,
+    Sender,
     TranscriptEntry,
 )
 
@@ -46,6 +47,8 @@ class MemoryHost:
     entries: dict[ConversationKey, list[TranscriptEntry]] = field(default_factory=dict)
     refuse: Exception | None = None
     outcome: Outcome = Outcome.ACCEPTED
+    strangers: set[str] = field(default_factory=set)
+    moves: list[tuple[ConversationKey, str]] = field(default_factory=list)
     _seen: set[tuple[str, str]] = field(default_factory=set)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -66,6 +69,15 @@ class MemoryHost:
             self.events.append(event)
             self._changed.notify_all()
         return Accepted(self.outcome, len(self.events))
+
+    async def may_speak(self, conversation: ConversationKey, sender: Sender) -> bool:
+        return sender.id not in self.strangers
+
+    async def chat_moved(self, old: ConversationKey, new_chat: str) -> None:
+        self.moves.append((old, new_chat))
+
+    async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        await work()
 
     async def clarification(self, token: str) -> Clarification | None:
         return self.questions.get(token)

@@ -91,7 +91,7 @@ def test_the_readme_sets_up_with_two_commands():
     assert re.findall(r"```sh\n(make .*)\n```", text) == ["make run", "make test"]
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock", "requirements-peers.lock"])
 def test_everything_locked_is_pinned_with_hashes_and_comes_from_no_address(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "://" not in text
@@ -108,6 +108,7 @@ def test_the_lock_files_cover_what_the_project_asks_for():
     program, development = _locked("requirements.lock"), _locked("requirements-dev.lock")
     assert _names([*project["project"]["dependencies"], *groups["build"]]) <= program.keys()
     assert _names([*groups["dev"]]) <= development.keys()
+    assert _names([*groups["peers"]]) == _locked("requirements-peers.lock").keys()
     assert program.items() <= development.items(), "the program is tested with what it is run with"
 
 

@@ -1,11 +1,14 @@
 """The inbox and the database from the command line."""
 
 import asyncio
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bridge.persistence import inbox
+from bridge.config import load_config
+from bridge.operations import tasks_under_way
+from bridge.persistence import inbox, leases
 from bridge.persistence.database import open_database
 from bridge.persistence.inbox import EventState
 from bridge.persistence.schema import bootstrap_schema
@@ -88,6 +91,27 @@ def test_db_status_counts_what_waits(threadbridge, buried, tmp_path):
 
 def test_doctor_mentions_buried_messages(threadbridge, buried):
     assert "warn  inbox: 2 messages could not be handled" in threadbridge("doctor").stdout
+
+
+def test_what_a_running_replica_is_at_is_known_until_its_lease_is_over(tmp_path):
+    home = tmp_path / ".threadbridge"
+    config = load_config(None, {})
+    assert asyncio.run(tasks_under_way(replace(config, home=home))) == ()
+
+    async def hold() -> None:
+        home.mkdir()
+        database = open_database(None, home)
+        await bootstrap_schema(database.engine, backend=database.backend)
+        now = datetime.now(UTC)
+        for task, seconds in (("now", 60), ("over", -1)):
+            until = now + timedelta(seconds=seconds)
+            await database.write(
+                lambda c, task=task, until=until: leases.take(c, task, "me", now=now, expires_at=until)
+            )
+        await database.close()
+
+    asyncio.run(hold())
+    assert asyncio.run(tasks_under_way(replace(config, home=home))) == ["now"]
 
 
 def test_looking_makes_no_database(threadbridge, tmp_path):

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from bridge.clock import utc_now
 from bridge.delivery.composer import DROPPED
-from bridge.persistence import deliveries, runs
+from bridge.persistence import deliveries, runs, transcript
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryState, NewDelivery
 from bridge.persistence.tables import deliveries as deliveries_table
@@ -18,6 +18,7 @@ from channels.contract import (
     ChannelUnavailable,
     ChatGone,
     ChatKind,
+    ChatMoved,
     ContentRejected,
     ConversationKey,
     Notice,
@@ -196,6 +197,37 @@ async def test_what_the_platform_will_never_take_is_given_up_with_its_reason(
     await post.owe(body=BODY)
     await post.settled(state=DeliveryState.FAILED)
     assert len(post.door.receipts) == 1
+
+
+async def test_an_answer_follows_its_chat_and_is_shown_there_whole(start: StartPost) -> None:
+    post = start(Door(failures=[None, ChatMoved("upgraded", new_chat="elsewhere")]))
+    run, stream = await post.begin()
+    post.say(stream, "half")
+    await until_shown(post, "half")
+    await post.posted(run.run_id)
+    await post.end(run, stream, Reply((Text("a", "half and whole"),), ReplyPhase.FINAL, run.run_id))
+    await post.settled(run.run_id)
+    assert [target.conversation.chat for target in post.door.targets] == [CHAT.chat, CHAT.chat, "elsewhere"]
+    assert post.door.receipts[-1].pieces == ()
+    assert post.door.texts()[-1] == "half and whole"
+    assert len(post.door.posted) == 2
+
+
+async def test_that_nobody_is_there_to_read_is_no_error_and_the_answer_is_kept(
+    start: StartPost, caplog: pytest.LogCaptureFixture
+) -> None:
+    post = start(Door(failures=[None, ChatGone("blocked")]))
+    run, stream = await post.begin()
+    post.say(stream, "half")
+    await until_shown(post, "half")
+    reply = Reply((Text("a", "half and whole"),), ReplyPhase.FINAL, run.run_id)
+    await post.end(run, stream, reply)
+    await post.settled(run.run_id, state=DeliveryState.FAILED)
+    assert await post.database.read(lambda c: transcript.reply_of(c, run.run_id)) == reply
+    assert [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}] == []
+    later, stream = await post.begin()
+    await post.end(later, stream, Reply((Text("a", "next"),), ReplyPhase.FINAL, later.run_id))
+    await post.settled(later.run_id)
 
 
 async def test_after_a_crash_while_posting_the_heir_knows_what_may_stand_there(start: StartPost) -> None:

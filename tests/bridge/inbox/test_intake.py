@@ -44,13 +44,13 @@ STRANGER = replace(ANN, id="eve", membership=Membership.OUTSIDER)
     ],
 )
 def test_who_may_speak(section: ChannelSection, membership: Membership, *, may: bool) -> None:
-    objection = judge(section, message("hi", replace(ANN, membership=membership)))
+    objection = judge(section, replace(ANN, membership=membership))
     assert (objection is None) is may
     assert may or (isinstance(objection, Refusal) and "ann" in objection.text)
 
 
 def test_pairing_leaves_it_to_the_admins() -> None:
-    assert judge(ChannelSection(access=Access.PAIRING), message("hi")) == IfAdmitted()
+    assert judge(ChannelSection(access=Access.PAIRING), ANN) == IfAdmitted()
 
 
 async def test_an_event_is_stored_before_submit_returns(house: Inbox) -> None:

@@ -108,6 +108,52 @@ async def test_one_failed_draft_says_nothing_but_several_lead_to_an_edited_messa
     assert await texts(telegram, ana.id) == ["done"]
 
 
+async def test_no_draft_is_sent_while_telegram_asks_for_silence_and_then_the_newest_with_its_stop_button(
+    telegram, channel, host, ana
+) -> None:
+    turn = await asked(channel, host, ana)
+    await telegram.fault("flood", "sendMessageDraft", retry_after=2)
+    for number in range(8):
+        await turn.show(working(f"Word {number}"))
+        await channel.show_activity(turn.target)
+        await asyncio.sleep(0.1)
+    drafts = [call for call in await telegram.calls("sendMessageDraft") if int(call["parameters"]["chat_id"]) == ana.id]
+    assert len(drafts) == 1
+    chat = await telegram.wait_for(ana.id, lambda view: view.drafts)
+    assert (chat.drafts[0].text, chat.drafts[0].can_stop) == ("Word 7", True)
+    assert channel._drafts.takes_drafts(ana.id)
+    await turn.show(final("Word 7."))
+    assert await texts(telegram, ana.id) == ["Word 7."]
+
+
+async def test_a_final_text_that_is_refused_for_its_rate_waits_the_ban_out_and_comes_whole(
+    telegram, channel, host, ana
+) -> None:
+    turn = await asked(channel, host, ana)
+    await turn.show(working("half"))
+    await telegram.fault("flood", "sendMessage", retry_after=2)
+    for _ in range(3):
+        with pytest.raises(RateLimited):
+            await turn.show(final("half and whole"))
+    calls = [call for call in await telegram.calls("sendMessage") if int(call["parameters"]["chat_id"]) == ana.id]
+    assert len(calls) == 1
+    await turn.show_at_last(final("half and whole"))
+    assert await texts(telegram, ana.id) == ["half and whole"]
+
+
+async def test_typing_that_is_refused_for_its_rate_is_not_asked_for_again_so_soon(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana)
+    await telegram.fault("flood", "sendChatAction", retry_after=1)
+    for _ in range(3):
+        await channel.show_activity(turn.target)
+    assert not (await telegram.chat(ana.id)).is_typing
+    actions = [call for call in await telegram.calls("sendChatAction") if int(call["parameters"]["chat_id"]) == ana.id]
+    assert len(actions) == 1
+    await asyncio.sleep(1.1)
+    await channel.show_activity(turn.target)
+    assert (await telegram.chat(ana.id)).is_typing
+
+
 async def test_drafts_that_are_refused_for_their_rate_do_not_hold_back_the_answer(telegram, channel, host, ana) -> None:
     turn = await asked(channel, host, ana)
     await telegram.fault("flood", "sendMessageDraft", retry_after=30)

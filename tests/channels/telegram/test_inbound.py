@@ -10,6 +10,7 @@ from channels.contract import (
     Addressed,
     ChatKind,
     ChoiceSelected,
+    ConversationKey,
     FileRef,
     InboundEvent,
     MessageEdited,
@@ -18,7 +19,7 @@ from channels.contract import (
     StopRequested,
 )
 from channels.telegram.ids import StopPress, callback_data
-from channels.telegram.inbound import BotIdentity, Inbound
+from channels.telegram.inbound import BotIdentity, ChatMove, Inbound, Joined
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 BOT = {"id": 42, "is_bot": True, "first_name": "Bridge", "username": "bridge_bot"}
@@ -179,7 +180,48 @@ def test_telegrams_own_stop_names_the_run_of_the_draft() -> None:
 def test_anonymous_admins_speak_as_the_group() -> None:
     anonymous = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
     event = received(GROUP, **{"text": "hi", "from": anonymous, "sender_chat": GROUP})
-    assert event.sender == Sender("-100", "Team")
+    assert event.sender == Sender("-100", "Team", is_anonymous=True)
+
+
+def test_who_writes_as_a_channel_is_that_channel_and_what_it_publishes_is_for_its_readers() -> None:
+    news = {"id": -200, "type": "channel", "title": "News", "username": "news"}
+    channel_bot = {"id": 136817688, "is_bot": True, "first_name": "Channel", "username": "Channel_Bot"}
+    post = {"text": "@bridge_bot hi", "from": channel_bot, "sender_chat": news}
+    assert received(GROUP, **post).sender == Sender("-200", "News", "news", is_anonymous=True)
+    assert read(message=message(GROUP, **post, is_automatic_forward=True)) is None
+
+
+def moved(**update: Any) -> ChatMove | None:
+    return Inbound(BotIdentity(42, "bridge_bot"), {}).move(Update.de_json({"update_id": 900, **update}, None))
+
+
+def test_a_group_that_moves_says_so_on_both_sides() -> None:
+    old, group = ConversationKey("telegram", "42", "-5"), {"id": -5, "type": "group", "title": "Team"}
+    assert moved(message=message(group, migrate_to_chat_id=-100)) == ChatMove(old, "-100")
+    assert moved(message=message(GROUP, migrate_from_chat_id=-5)) == ChatMove(old, "-100")
+    assert moved(message=message(GROUP, text="hi")) is None
+    assert moved(edited_message=message(GROUP, text="hi")) is None
+
+
+def membership(was: str, now: str, chat: dict[str, Any] = GROUP, by: dict[str, Any] = ANA) -> Joined | None:
+    def member(status: str) -> dict[str, Any]:
+        rights = {"until_date": 0} if status == "kicked" else {}
+        return {"user": BOT, "status": status, **rights}
+
+    change = {"chat": chat, "from": by, "date": 1, "old_chat_member": member(was), "new_chat_member": member(now)}
+    update = Update.de_json({"update_id": 900, "my_chat_member": change}, None)
+    assert read(my_chat_member=change) is None
+    return Inbound(BotIdentity(42, "bridge_bot"), {}).joined(update)
+
+
+def test_who_has_put_the_bot_into_a_group() -> None:
+    group = ConversationKey("telegram", "42", "-100")
+    assert membership("left", "member") == Joined(group, Sender("7", "Ana Li", "ana"))
+    assert membership("kicked", "member") == Joined(group, Sender("7", "Ana Li", "ana"))
+    anonymous = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
+    assert membership("left", "member", by=anonymous) == Joined(group, Sender("-100", "Team", is_anonymous=True))
+    for was, now, chat in (("member", "left", GROUP), ("member", "kicked", GROUP), ("kicked", "member", PRIVATE)):
+        assert membership(was, now, chat) is None
 
 
 @pytest.mark.parametrize(
@@ -187,7 +229,6 @@ def test_anonymous_admins_speak_as_the_group() -> None:
     [
         {"message": {**message(text="I"), "from": BOT}},
         {"message": {**message(text="other bot"), "from": {**BOT, "id": 43}}},
-        {"message": message(GROUP, text="as a channel", sender_chat={"id": -200, "type": "channel", "title": "News"})},
         {"message": message(new_chat_title="new")},
         {"message": message({"id": -200, "type": "channel", "title": "News"}, text="post")},
         {"channel_post": message({"id": -200, "type": "channel", "title": "News"}, text="post")},

@@ -1,9 +1,12 @@
 """Answers stay where they were asked for."""
 
+import asyncio
+
 import pytest
 
-from channels.contract import Addressed, MessageEdited, MessageReceived
-from tests.channels.telegram.turns import MENTION, asked, final, posted, texts, working
+from channels.contract import Addressed, Artifact, MessageEdited, MessageReceived
+from tests.channels.telegram.turns import MENTION, asked, final, made_channel, posted, texts, working
+from tests.contracts.host import MemoryHost
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,6 +29,55 @@ async def test_the_general_topic_has_no_id(telegram, channel, host, ana) -> None
     assert turn.event.conversation.topic == ""
     await turn.show(final("whole"))
     assert await texts(telegram, forum) == ["whole"]
+
+
+async def test_the_answer_to_a_topic_that_was_deleted_stands_in_the_chat_with_a_word(
+    telegram, channel, host, ana, tmp_path
+) -> None:
+    forum = await telegram.group(ana, forum=True)
+    topic = await ana.create_topic("Plans", chat=forum)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=forum, topic=topic)
+    await turn.show(working("half"))
+    await ana.delete_topic(topic, chat=forum)
+    file = host.put_file("/mnt/user-data/outputs/a.txt", b"abc", "text/plain", tmp_path)
+    await turn.show_at_last(final("whole", Artifact("/mnt/user-data/outputs/a.txt", file.name, "text/plain", 3)))
+    word = "ℹ️ The topic in which this was asked is closed or gone, so the answer stands here."
+    shown = [(message.text, message.topic) for message in await posted(telegram, forum)]
+    assert shown == [(word, None), ("whole", None), ("", None)]
+    turn.channel = made_channel(telegram)  # as after a restart
+    await turn.channel.start(MemoryHost())
+    await turn.show_at_last(final("whole and more"))
+    assert await texts(telegram, forum) == [word, "whole and more", ""]
+    await turn.channel.stop()
+    await turn.channel.close()
+
+
+async def test_a_closed_topic_is_treated_alike_and_loses_nothing(telegram, channel, host, ana) -> None:
+    forum = await telegram.group(ana, forum=True)
+    topic = await ana.create_topic("Plans", chat=forum)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=forum, topic=topic)
+    await ana.close_topic(topic, chat=forum)
+    await turn.show_at_last(final("long " * 1700))
+    messages = await posted(telegram, forum)
+    assert [message.topic for message in messages] == [None] * 4
+    assert messages[0].text.startswith("ℹ️")
+    assert "".join(message.text for message in messages[1:]).count("long") == 1700
+
+
+async def test_a_private_topic_that_was_deleted_costs_no_draft_elsewhere(telegram, channel, host, ana) -> None:
+    await telegram.set_bot(topics_in_private=True)
+    topic = await ana.create_topic("Trip")
+    turn = await asked(channel, host, ana, topic=topic)
+    await ana.delete_topic(topic)
+    for number in range(5):
+        await turn.show(working(f"half {number}"))
+        await asyncio.sleep(0.55)
+    await turn.show_at_last(final("whole"))
+    assert (await texts(telegram, ana.id))[-1] == "whole"
+    other = await asked(channel, host, ana, "and here?")
+    await other.show(working("growing"))
+    assert (await telegram.chat(ana.id)).drafts[0].text == "growing"
+    await telegram.set_bot(topics_in_private=False)
 
 
 async def test_private_topics_are_conversations_of_their_own(telegram, channel, host, ana) -> None:

@@ -1,16 +1,19 @@
 """Updates are confirmed only when they are safe, and listening goes on whatever happens."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 from telegram.error import Conflict, InvalidToken, NetworkError
 
-from channels.telegram import polling
+from channels.contract import ChannelHealth
+from channels.telegram import polling, standing
 from channels.telegram.polling import Poller
 from channels.telegram.request import Flooded
+from tests.contracts.host import MemoryHost
 
 
 class Queue:
@@ -22,10 +25,15 @@ class Queue:
         self.faults: list[Exception | None] = []
         self.handled: list[int] = []
         self.connections = 0
+        self.taken_over = 0
         self.silent = False
 
     async def connect(self) -> None:
         self.connections += 1
+
+    async def take_over(self) -> None:
+        assert self.connections
+        self.taken_over += 1
 
     async def fetch(self, offset: int | None, _timeout_seconds: int) -> list[dict[str, Any]]:
         self.offsets.append(offset)
@@ -59,7 +67,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "_LONGEST_BACKOFF_SECONDS", 0.02)
+    monkeypatch.setattr(standing, "_LONGEST_BACKOFF_SECONDS", 0.02)
 
 
 async def test_updates_are_handled_in_order_and_confirmed_with_the_next_question() -> None:
@@ -161,18 +169,71 @@ async def test_after_a_failure_it_is_heard_at_once_that_all_is_well() -> None:
 
 async def test_silence_shows_in_health_without_a_question() -> None:
     now = [0.0]
-    poller = Poller(Queue().connect, Queue().fetch, Queue().handle, timeout_seconds=25, clock=lambda: now[0])
+    queue = Queue()
+    queue.silent = True
+    poller = Poller(queue.connect, queue.fetch, queue.handle, timeout_seconds=25, clock=lambda: now[0])
     assert not poller.health().ok
-    await poller.connect()
+    task = asyncio.create_task(poller.run())
+    await until(lambda: queue.offsets)
     now[0] = 60.0
     assert poller.health().ok
     now[0] = 70.0
     assert poller.health().detail == "no answer from Telegram for 70 s"
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_the_last_batch_is_confirmed_at_the_end() -> None:
     queue = Queue(7)
-    async with polled(queue) as poller:
-        await until(lambda: queue.handled)
-    await poller.confirm()
+    poller = Poller(queue.connect, queue.fetch, queue.handle, timeout_seconds=0)
+    await poller.connect()
+    poller.start(MemoryHost(), "polling")
+    await until(lambda: queue.handled)
+    await poller.stop()
     assert queue.pending == []
+
+
+async def test_a_replica_that_stands_by_asks_nothing_and_is_well() -> None:
+    queue, turn = Queue(7), asyncio.Event()
+
+    class Replica(MemoryHost):
+        async def run_alone(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+            assert task == "polling"
+            await turn.wait()
+            await work()
+
+    poller = Poller(queue.connect, queue.fetch, queue.handle, timeout_seconds=0, take_over=queue.take_over)
+    await poller.connect()
+    poller.start(Replica(), "polling")
+    await asyncio.sleep(0.05)
+    assert queue.offsets == []
+    assert poller.health() == ChannelHealth(
+        ok=True, detail="another replica listens; this one takes over when it is gone"
+    )
+    turn.set()
+    await until(lambda: queue.handled)
+    assert queue.taken_over == 1
+    assert poller.health() == ChannelHealth(ok=True)
+    await poller.stop()
+
+
+async def test_a_conflict_that_lasts_is_said_once_and_never_asked_in_haste(caplog: pytest.LogCaptureFixture) -> None:
+    queue = Queue()
+    queue.faults = [Conflict("terminated by other getUpdates request")] * 1000
+    with caplog.at_level(logging.INFO, "channels.telegram"):
+        async with polled(queue) as poller:
+            await until(lambda: len(queue.offsets) > 4)
+            assert "@BotFather" in poller.health().detail
+            queue.faults.clear()
+            await until(lambda: poller.health().ok)
+    said = [record.getMessage() for record in caplog.records]
+    assert [text.partition(";")[0] for text in said] == [
+        "telegram: another program polls Telegram with the same bot token, so each gets only a part of the messages",
+        "telegram: it works again",
+    ]
+
+
+def test_the_pauses_between_tries_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "_LONGEST_BACKOFF_SECONDS", 30.0)
+    trouble = standing.Standing()
+    assert [trouble.failed(Conflict("x")) for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]

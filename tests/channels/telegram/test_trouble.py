@@ -187,8 +187,8 @@ async def test_a_delivery_that_is_cut_off_in_mid_post_leaves_word_of_it(telegram
 
 
 async def test_an_update_that_cannot_be_read_is_passed_over_and_the_next_is_heard(channel, host, caplog) -> None:
-    await channel._handle({"update_id": 1, "message": {"message_id": "?"}})
-    await channel._handle({"update_id": 2, "callback_query": {}})
+    await channel._receiving.take({"update_id": 1, "message": {"message_id": "?"}})
+    await channel._receiving.take({"update_id": 2, "callback_query": {}})
     assert host.events == []
     assert "update 1 is not understood" in caplog.text
     assert channel.health().ok

@@ -75,6 +75,8 @@ def check_topic(api: BotApi, chat: Chat, topic: int | None) -> None:
     if topic is None:
         return
     found = chat.topics.get(topic)
+    if topic in chat.former_topics:
+        raise bad_request("message thread not found")
     if found is None or topic == GENERAL_TOPIC:
         raise broken_rule("message thread not found")
     if found.closed and chat.members.get(api.world.bot.id) != "administrator":

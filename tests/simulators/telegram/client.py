@@ -150,6 +150,13 @@ class TelegramSimulator:
         updates: list[Json] = await self._request("GET", "updates")
         return updates
 
+    async def webhook_info(self) -> Json:
+        """What `getWebhookInfo` says."""
+        assert self._session is not None
+        async with self._session.get(f"{self.base_url}/bot{self.token}/getWebhookInfo") as reply:
+            info: Json = (await reply.json())["result"]
+            return info
+
     async def commands(self) -> list[list[Json]]:
         """The command menus that were set."""
         menus: list[list[Json]] = await self._request("GET", "commands")
@@ -252,6 +259,15 @@ class Person:
     async def create_topic(self, name: str, *, chat: int | None = None) -> int:
         created = await self._telegram.post("topics", chat_id=chat or self.id, user_id=self.id, name=name)
         return int(created["topic"])
+
+    async def close_topic(self, topic: int, *, chat: int | None = None) -> None:
+        await self._change_topic(topic, "close", chat)
+
+    async def delete_topic(self, topic: int, *, chat: int | None = None) -> None:
+        await self._change_topic(topic, "delete", chat)
+
+    async def _change_topic(self, topic: int, change: str, chat: int | None) -> None:
+        await self._telegram.post("topic_changes", chat_id=chat or self.id, user_id=self.id, topic=topic, change=change)
 
     async def migrate(self, group: int) -> int:
         """Turn a group into a supergroup; the new id."""

@@ -29,7 +29,8 @@ class Control:
 
     def routes(self) -> list[web.RouteDef]:
         changes: dict[str, Callable[[Json], Awaitable[Any]]] = {
-            "people": self.add_person, "groups": self.add_group, "topics": self.add_topic, "messages": self.write,
+            "people": self.add_person, "groups": self.add_group, "topics": self.add_topic,
+            "topic_changes": self.change_topic, "messages": self.write,
             "edits": self.edit, "deletions": self.delete, "presses": self.press, "stops": self.stop,
             "reactions": self.react, "members": self.set_member, "migrations": self.migrate,
             "redeliveries": self.redeliver, "updates": self.inject, "bot": self.set_bot, "faults": self.order_fault,
@@ -79,6 +80,15 @@ class Control:
     async def add_topic(self, body: Json) -> Json:
         topic = people.add_topic(self._api, self._chat(body), self._user(body), body["name"])
         return {"topic": topic.id}
+
+    async def change_topic(self, body: Json) -> Json:
+        chat = self._chat(body)
+        topic = chat.topics[body["topic"]]
+        if body["change"] == "close":
+            people.close_topic(self._api, chat, self._user(body), topic)
+        else:
+            people.remove_topic(chat, topic)
+        return {}
 
     async def write(self, body: Json) -> Json:
         files = [self._store(file) for file in body.get("files", [])]

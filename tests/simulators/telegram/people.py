@@ -177,7 +177,7 @@ def chat_member(user: User, status: str) -> Json:
         rights = (
             "can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats",
             "can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories",
-            "can_edit_stories", "can_delete_stories",
+            "can_edit_stories", "can_delete_stories", "can_send_welcome_messages",
         )  # fmt: skip
         return described | dict.fromkeys(rights, False)
     return described
@@ -194,6 +194,23 @@ def add_topic(api: BotApi, chat: Chat, sender: User, name: str) -> Topic:
     else:
         post(api, announcement)
     return topic
+
+
+def close_topic(api: BotApi, chat: Chat, sender: User, topic: Topic) -> None:
+    """From now on only administrators write there."""
+    topic.closed = True
+    nothing = FormattedText("", [])
+    announcement = Message(api.world.next_message_id(chat), chat, sender, nothing, api.clock.now(), topic=topic.id)
+    announcement.service = {"forum_topic_closed": {}}
+    post(api, announcement)
+
+
+def remove_topic(chat: Chat, topic: Topic) -> None:
+    """Delete a topic with all its messages; nobody is told."""
+    del chat.topics[topic.id]
+    chat.former_topics.add(topic.id)
+    for message in chat.messages.values():
+        message.deleted = message.deleted or message.topic == topic.id
 
 
 def migrate(api: BotApi, group: Chat, sender: User) -> Chat:

@@ -38,6 +38,7 @@ class Webhook:
     secret_token: str | None
     max_connections: int
     last_error: str | None = None
+    last_error_at: int = 0
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
 
@@ -60,6 +61,11 @@ class UpdateQueue:
         while self._queue and self._queue[0].added_at < oldest:
             self._queue.pop(0)
         return self._queue
+
+    @property
+    def allowed(self) -> list[str]:
+        """The kinds the bot asked for; empty: those of the default."""
+        return self._allowed
 
     def is_allowed(self, kind: str) -> bool:
         return kind in self._allowed if self._allowed else kind not in _NOT_BY_DEFAULT

@@ -1,6 +1,8 @@
 """Delivers updates to a webhook, each chat's in order, with doubling delays until it takes them."""
 
 import asyncio
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -11,7 +13,16 @@ from .updates import QueuedUpdate, Webhook
 
 _FIRST_RETRY_SECONDS = 1
 _LONGEST_RETRY_SECONDS = 60
+_LONGEST_RETRY_AFTER_SECONDS = 3600
 _REPLY_TIMEOUT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why an update was not taken, and the wait the webhook asked for."""
+
+    reason: str
+    retry_after: int | None = None
 
 
 def deliver(api: BotApi, webhook: Webhook) -> None:
@@ -42,26 +53,32 @@ async def _deliver_chat(
     while (update := _next_of(api, chat)) is not None:
         async with connections:
             refusal = await _post(webhook, session, update)
-        webhook.last_error = refusal
         if refusal is None:
             api.updates.confirm(update.id)
             retry_after = _FIRST_RETRY_SECONDS
         else:
-            await api.clock.sleep(retry_after)
+            webhook.last_error, webhook.last_error_at = refusal.reason, int(time.time())
+            await api.clock.sleep(retry_after if refusal.retry_after is None else refusal.retry_after)
             retry_after = min(retry_after * 2, _LONGEST_RETRY_SECONDS)
 
 
-async def _post(webhook: Webhook, session: aiohttp.ClientSession, update: QueuedUpdate) -> str | None:
-    """None when the update was taken, else the reason why not."""
+async def _post(webhook: Webhook, session: aiohttp.ClientSession, update: QueuedUpdate) -> _Refusal | None:
+    """None when the update was taken."""
     headers = {"Content-Type": "application/json"}
     if webhook.secret_token is not None:
         headers["X-Telegram-Bot-Api-Secret-Token"] = webhook.secret_token
     timeout = aiohttp.ClientTimeout(total=_REPLY_TIMEOUT_SECONDS)
     try:
         async with session.post(webhook.url, data=orjson.dumps(update.body), headers=headers, timeout=timeout) as reply:
-            return None if reply.ok else f"Wrong response from the webhook: {reply.status} {reply.reason}"
-    except (aiohttp.ClientError, TimeoutError) as error:
-        return f"Connection failed: {error}"
+            return None if reply.ok else _refused(reply)
+    except (aiohttp.ClientError, TimeoutError):
+        return _Refusal("Connection refused")
+
+
+def _refused(reply: aiohttp.ClientResponse) -> _Refusal:
+    asked = reply.headers.get("Retry-After", "")
+    retry_after = min(int(asked), _LONGEST_RETRY_AFTER_SECONDS) if asked.isdigit() else None
+    return _Refusal(f"Wrong response from the webhook: {reply.status} {reply.reason}", retry_after)
 
 
 def _next_of(api: BotApi, chat: Any) -> QueuedUpdate | None:

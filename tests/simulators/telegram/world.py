@@ -153,6 +153,7 @@ class Chat:
     members: dict[int, str] = field(default_factory=dict)
     messages: dict[int, Message] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
+    former_topics: set[int] = field(default_factory=set)
     drafts: dict[int | None, Draft] = field(default_factory=dict)
     actions: list[Json] = field(default_factory=list)
     migrated_to: int | None = None

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..api import Arguments, BotApi, find_chat
 from ..errors import bad_request
-from ..people import chat_member
+from ..people import chat_member, set_bot_status
 
 
 async def get_chat(api: BotApi, arguments: Arguments) -> dict[str, Any]:
@@ -33,7 +33,7 @@ async def leave(api: BotApi, arguments: Arguments) -> bool:
     chat = find_chat(api, arguments["chat_id"])
     if chat.type == "private":
         raise bad_request("chat member status can't be changed in private chats")
-    chat.members[api.world.bot.id] = "left"
+    set_bot_status(api, chat, api.world.bot, "left")
     api.journal.effect("left", chat.id)
     return True
 

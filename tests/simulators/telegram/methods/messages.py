@@ -31,6 +31,8 @@ def new_message(api: BotApi, arguments: Arguments, chat: Chat, content: Formatte
     check_topic(api, chat, topic)
     reply_parameters = arguments.get("reply_parameters")
     reply_to = reply_target(chat, reply_parameters)
+    if topic is None:
+        check_topic(api, chat, _topic_of(reply_to))  # an answer goes where the message stands that it answers
     return Message(
         api.world.next_message_id(chat),
         chat,

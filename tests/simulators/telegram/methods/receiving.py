@@ -51,8 +51,10 @@ async def webhook_info(api: BotApi, arguments: Arguments) -> dict[str, Any]:
         "url": webhook.url if webhook else "", "has_custom_certificate": False,
         "pending_update_count": len(api.updates.pending),
     }  # fmt: skip
+    if webhook is not None:
+        described |= {"max_connections": webhook.max_connections, "allowed_updates": api.updates.allowed}
     if webhook is not None and webhook.last_error is not None:
-        described |= {"last_error_message": webhook.last_error}
+        described |= {"last_error_message": webhook.last_error, "last_error_date": webhook.last_error_at}
     return described
 
 

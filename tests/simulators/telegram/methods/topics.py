@@ -4,7 +4,7 @@ from typing import Any
 
 from ..api import Arguments, BotApi, find_chat
 from ..errors import bad_request, broken_rule
-from ..people import add_topic
+from ..people import add_topic, remove_topic
 from ..world import Chat, Topic
 
 _NAME_CHARACTERS = range(1, 129)
@@ -50,10 +50,7 @@ async def reopen(api: BotApi, arguments: Arguments) -> bool:
 
 async def remove(api: BotApi, arguments: Arguments) -> bool:
     chat = _forum(api, arguments["chat_id"])
-    topic = _topic(chat, arguments["message_thread_id"])
-    del chat.topics[topic.id]
-    for message in chat.messages.values():
-        message.deleted = message.deleted or message.topic == topic.id
+    remove_topic(chat, _topic(chat, arguments["message_thread_id"]))
     return True
 
 
