@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 
 from telegram.error import Conflict, TelegramError
@@ -28,7 +29,7 @@ class Poller:
     """Asks for updates again and again, whatever goes wrong, and knows how it stands. Of several replicas one asks.
 
     `connect` is run before the first question and `take_over` whenever it becomes this replica's turn;
-    `fetch(offset, timeout_seconds)` asks; `take` returns when an update is safe. They are taken one after the other, in Telegram's order.
+    `fetch(offset, timeout_seconds)` asks; `take` returns when an update is safe. They are taken in Telegram's order within a chat.
     """
 
     def __init__(
@@ -120,8 +121,7 @@ class Poller:
             updates = await self._fetch(self._offset, patience)
         self._standing.heard()
         self._was_away = False
-        for update in updates:
-            await self._take(update)
+        await self._take_all(updates)
         self._standing.well()
         if updates:
             self._offset = max(update["update_id"] for update in updates) + 1
@@ -129,3 +129,32 @@ class Poller:
             self._clock() - asked_at < _HASTE_SECONDS
         ):  # a server that does not hold the question would be asked for ever
             await asyncio.sleep(_HASTE_SECONDS)
+
+    async def _take_all(self, updates: list[RawUpdate]) -> None:
+        """Chats side by side, each in Telegram's order. Raises the first fault, when all have come to rest."""
+        chats: defaultdict[object, list[RawUpdate]] = defaultdict(list)
+        someone_moves = any(map(_is_move, updates))  # what is said in the new chat must not overtake that
+        for update in updates:
+            chats[None if someone_moves else _chat_of(update)].append(update)
+        done = await asyncio.gather(*map(self._take_in_order, chats.values()), return_exceptions=True)
+        for fault in filter(None, done):
+            raise fault
+
+    async def _take_in_order(self, updates: list[RawUpdate]) -> None:
+        for update in updates:
+            await self._take(update)
+
+
+def _chat_of(update: RawUpdate) -> object:
+    """The id of the chat in which something happened; None where an update names none."""
+    for content in update.values():
+        if isinstance(content, dict):
+            message = content.get("message")
+            chat = content.get("chat") or (message.get("chat") if isinstance(message, dict) else None)
+            return chat.get("id") if isinstance(chat, dict) else None
+    return None
+
+
+def _is_move(update: RawUpdate) -> bool:
+    message = update.get("message")
+    return isinstance(message, dict) and bool(message.keys() & {"migrate_to_chat_id", "migrate_from_chat_id"})

@@ -237,3 +237,59 @@ def test_the_pauses_between_tries_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(standing, "_LONGEST_BACKOFF_SECONDS", 30.0)
     trouble = standing.Standing()
     assert [trouble.failed(Conflict("x")) for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+
+
+def said(update_id: int, chat: int, **more: object) -> dict[str, object]:
+    return {"update_id": update_id, "message": {"chat": {"id": chat}, **more}}
+
+
+async def taken(updates: list[dict[str, object]]) -> list[object]:
+    """The order in which updates of one answer are begun and done; the first takes longest."""
+    log: list[object] = []
+    first_may_end = asyncio.Event()
+
+    async def take(update: dict[str, object]) -> None:
+        log.append(update["update_id"])
+        if update["update_id"] == 1:
+            await first_may_end.wait()
+        log.append(-update["update_id"])  # type: ignore[operator]
+
+    async def fetch(offset: int | None, _timeout: int) -> list[dict[str, object]]:
+        if offset is None:
+            return updates
+        await asyncio.Event().wait()
+        return []
+
+    poller = Poller(_connected, fetch, take, timeout_seconds=1)
+    await poller.connect()
+    running = asyncio.create_task(poller.run())
+    async with asyncio.timeout(5):
+        while len(log) < 2:  # what else could begin has begun after a few rounds of the loop
+            await asyncio.sleep(0.001)
+            if log == [1]:
+                await asyncio.sleep(0.05)
+                break
+        first_may_end.set()
+        while len(log) < 2 * len(updates):  # noqa: ASYNC110  # nobody announces it
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return log
+
+
+async def _connected() -> None:
+    pass
+
+
+async def test_a_slow_chat_holds_up_no_other_and_keeps_its_own_order() -> None:
+    """Symptom: of many messages at once the last was seen only after each before it had been stored."""
+    assert await taken([said(1, 7), said(2, 7), said(3, 8)]) == [1, 3, -3, -1, 2, -2]
+
+
+async def test_nothing_overtakes_a_group_that_moves() -> None:
+    assert await taken([said(1, 7, migrate_to_chat_id=8), said(2, 8)]) == [1, -1, 2, -2]
+
+
+async def test_a_press_is_of_the_chat_of_its_message() -> None:
+    press = {"update_id": 3, "callback_query": {"message": {"chat": {"id": 7}}}}
+    assert await taken([said(1, 7), press, said(2, 8)]) == [1, 2, -2, -1, 3, -3]
