@@ -11,6 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.tasklists import tasklists_plugin
 
+from channels.shared.formulas import keep_formulas
+
 FileUrl = Callable[[str], str]
 
 _TAGS = {
@@ -71,10 +73,23 @@ def _aligned_cell(renderer: Any, tokens: Sequence[Token], index: int, options: A
     return str(renderer.renderToken(tokens, index, options, env))
 
 
+def _formula(_renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return escape(tokens[index].content)
+
+
+def _formula_in_lines(_renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    lines = map(escape, tokens[index].content.split("\n"))
+    return f"<p>{'<br>'.join(lines)}</p>\n"
+
+
 def _build() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = keep_formulas(
+        MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    )
     tasklists_plugin(parser)
     parser.add_render_rule("image", _image_as_link)
+    parser.add_render_rule("formula", _formula)
+    parser.add_render_rule("formula_block", _formula_in_lines)
     for cell in ("th_open", "td_open"):
         parser.add_render_rule(cell, _aligned_cell)
     return parser

@@ -24,6 +24,7 @@ TARGETS = (
     "lint",
     "format",
     "check",
+    "fidelity",
     "bench",
     "mutants",
     "migrate-rev",

@@ -34,6 +34,17 @@ def test_a_code_block_keeps_its_language_and_its_text() -> None:
     )
 
 
+def test_a_formula_stands_as_it_was_written() -> None:
+    assert (
+        to_html("so $a*b*c$ and\n\n$$\n- x_1 < y\n$$\n") == "<p>so $a*b*c$ and</p>\n<p>$$<br>- x_1 &lt; y<br>$$</p>\n"
+    )
+
+
+def test_a_list_as_deep_as_people_write_is_shown_to_its_end() -> None:
+    """Symptom: of a list with more than nine levels the rest was gone."""
+    assert "level 19" in to_html("".join(f"{'  ' * depth}- level {depth}\n" for depth in range(20)))
+
+
 @pytest.mark.parametrize(
     "hostile",
     [
