@@ -25,7 +25,7 @@ from channels.shared.pacing import Urgency
 from channels.telegram.ids import Address
 from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused
 from channels.telegram.render import REPEAT_LINE, UPLOAD_LIMIT_BYTES, FilePayload, TextPayload
-from channels.telegram.styled_text import plain
+from channels.telegram.styled_text import plain, quiet
 from channels.telegram.throttle import Throttle
 
 _AGAIN = "~"
@@ -130,7 +130,7 @@ class Presentation:
             await self._upload(payload)  # in a new slot, saying so
 
     async def _say_instead(self, payload: FilePayload, reason: str) -> None:
-        await self.show_text(TextPayload(payload.slot, plain(f"📎 {payload.artifact.name}: {reason}")))
+        await self.show_text(TextPayload(payload.slot, quiet(plain(f"📎 {payload.artifact.name}: {reason}"))))
 
     async def _upload(self, payload: FilePayload) -> None:
         opened = await self._opened(payload)

@@ -22,7 +22,7 @@ from channels.contract import (
 from channels.shared.chunking import measure
 from channels.telegram.ids import ChoicePress, SendNowPress, StopPress, callback_data
 from channels.telegram.markup import styled
-from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
+from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain, quiet
 
 TEXT_LIMIT = 4096  # UTF-16 units after entities parsing, Bot API sendMessage
 UPLOAD_LIMIT_BYTES = 50_000_000
@@ -101,10 +101,10 @@ def render(reply: Reply) -> Rendered:
 
     A turn that waits has its notice in slots of its own (`waiting:0`), which disappear when its answer begins.
     """
-    body = joined(_body(reply))
+    body = quiet(joined(_body(reply)))
     texts = chunks(body, _CHUNK_LIMIT)
     if reply.phase is ReplyPhase.WORKING:
-        texts = _with_footer(texts, joined(_footer(reply), "\n"))
+        texts = _with_footer(texts, quiet(joined(_footer(reply), "\n")))
     if not texts and reply.phase is not ReplyPhase.QUEUED:
         texts = [plain(_empty_text(reply))]
     prefix = "waiting" if reply.phase is ReplyPhase.QUEUED else "text"

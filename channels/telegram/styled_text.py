@@ -8,10 +8,12 @@ from typing import Literal, NamedTuple
 
 from channels.contract import TextUnit
 from channels.shared.chunking import best_end, piece_end
+from channels.shared.mentions import names
 
 MarkKind = Literal["bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"]
 Entity = dict[str, str | int]
 _MOST_ENTITIES = 100  # Bot API: what goes beyond is refused or dropped
+_WITHOUT_MENTIONS = {"code", "pre", "text_link"}
 _MOST_IN_PART = _MOST_ENTITIES - 1  # leaves room for a line that is put above
 
 
@@ -87,6 +89,28 @@ def joined(parts: Iterable[Styled], separator: str = "\n\n") -> Styled:
         texts.append(part.text)
         offset += len(part.text)
     return Styled(separator.join(texts), tuple(marks))
+
+
+def quiet(whole: Styled) -> Styled:
+    """The same text, in which nobody is mentioned: `@name` is shown as code, where Telegram looks for no names.
+
+    An invisible character behind the @ would do as well, but it would be copied along.
+    """
+    silent = [mark for mark in whole.marks if mark.kind in _WITHOUT_MENTIONS]
+    marks = list(whole.marks)
+    for start, end in names(whole.text):
+        if not any(mark.offset < end and start < mark.end for mark in silent):
+            marks = [part for mark in marks for part in _around(mark, start, end)]
+            marks.append(Mark("code", start, end - start))
+    return Styled(whole.text, tuple(marks))
+
+
+def _around(mark: Mark, start: int, end: int) -> Iterable[Mark]:
+    """What is left of a mark when code stands there, which is part of nothing but quotes."""
+    if mark.kind == "blockquote" or mark.end <= start or end <= mark.offset:
+        return (mark,)
+    parts = (mark.at(mark.offset, start), mark.at(end, mark.end))
+    return (part for part in parts if part.length > 0)
 
 
 def chunks(whole: Styled, limit: int) -> list[Styled]:

@@ -162,7 +162,7 @@ def _marks(piece: Piece, place: Place, screen: Screen, renderer: Renderer, findi
     kinds = {kind for tag in piece.inside if (kind := shown_as(tag)) is not None}
     if is_in_table and renderer.tables_are_code:
         kinds = {"pre"}
-    elif is_code:
+    elif is_code or (renderer.names_are_code and "@" in piece.text):
         kinds &= {"code", "a", "blockquote"}
     if "a" in kinds:
         kinds -= renderer.unmarked_in_links

@@ -51,6 +51,10 @@ def _is_live_on_telegram(url: str) -> bool:
 
 RENDERERS: Mapping[str, Renderer] = {
     "telegram": Renderer(
-        on_telegram, _is_live_on_telegram, tables_are_code=True, unmarked_in_links=frozenset({"code"})
+        on_telegram,
+        _is_live_on_telegram,
+        tables_are_code=True,
+        names_are_code=True,
+        unmarked_in_links=frozenset({"code"}),
     ),
 }

@@ -88,13 +88,15 @@ class NotTaken(Exception):
 class Renderer:
     """A platform for the corpus: how it shows a text (raising NotTaken), and what it cannot.
 
-    `is_live` says of an address whether the platform makes a link of it. Where `tables_are_code` nothing is marked in a table.
+    `is_live` says of an address whether the platform makes a link of it. Where `tables_are_code` nothing is marked in a table;
+    where `names_are_code`, `@name` is neither bold nor anything else.
     """
 
     show: Callable[[str], Sequence[Message]]
     is_live: Callable[[str], bool]
     boxes: tuple[str, str] = ("☐", "☑")
     tables_are_code: bool = False
+    names_are_code: bool = False
     unmarked_in_links: frozenset[str] = frozenset()
 
 

@@ -22,13 +22,15 @@ async def test_all_answers_arrive_whole_and_no_rule_is_broken() -> None:
         room = asyncio.Semaphore(_AT_ONCE)
 
         async def answer(name: str) -> list[str]:
+            """What is lost, and who was called."""
             async with room:
                 await turns[name].show_at_last(final(ANSWERS[name]))
-            shown = [
-                stored_message(message.text, message.entities)
-                for message in (await telegram.chat(turns[name].chat)).from_bot
+            messages = (await telegram.chat(turns[name].chat)).from_bot
+            shown = [stored_message(message.text, message.entities) for message in messages]
+            called = [
+                entity["type"] for message in messages for entity in message.entities if "mention" in entity["type"]
             ]
-            return compare(ANSWERS[name], replace(RENDERERS["telegram"], show=lambda _: shown)).lost
+            return called + compare(ANSWERS[name], replace(RENDERERS["telegram"], show=lambda _: shown)).lost
 
         lost = dict(zip(ANSWERS, await asyncio.gather(*map(answer, ANSWERS)), strict=True))
         assert {name: what for name, what in lost.items() if what} == {}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from channels.contract import TextUnit
 from channels.shared.chunking import measure
 from channels.telegram.markup import styled
-from channels.telegram.styled_text import Styled, chunks, joined, plain
+from channels.telegram.styled_text import Styled, chunks, joined, plain, quiet
 from tests.simulators.telegram.texts import formatted
 
 _SNIPPETS = st.sampled_from(
@@ -113,6 +113,27 @@ def test_of_too_many_entities_emphasis_goes_first() -> None:
     entities = styled("**b** `c` " * 100).entities()
     assert len(entities) == 100
     assert {entity["type"] for entity in entities} == {"code"}
+
+
+def test_nobody_is_mentioned_and_every_character_stays() -> None:
+    source = "**ask @some_body now** `@code` [see @linked](http://x) me@example.org https://x.y/@z\n\n> @quoted"
+    whole = quiet(styled(source))
+    assert whole.text == styled(source).text
+    stored = formatted(whole.text, None, whole.entities(), limit=4096, may_be_empty=False)
+    assert {entity["type"] for entity in stored.entities} == {"bold", "code", "text_link", "email", "url", "blockquote"}
+    marked = [(mark.kind, whole.text[mark.offset : mark.end]) for mark in whole.marks]
+    assert {
+        ("bold", "ask "),
+        ("code", "@some_body"),
+        ("bold", " now"),
+        ("code", "@quoted"),
+        ("blockquote", "@quoted"),
+    } <= {*marked}
+
+
+def test_a_name_that_a_link_cuts_keeps_the_link() -> None:
+    whole = quiet(styled("@some[body](http://x)"))
+    assert [mark.kind for mark in whole.marks] == ["text_link"]
 
 
 def test_joining_moves_the_marks_and_skips_what_is_empty() -> None:
