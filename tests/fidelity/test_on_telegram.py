@@ -16,7 +16,7 @@ _AT_ONCE = 8
 
 async def test_all_answers_arrive_whole_and_no_rule_is_broken() -> None:
     async with TelegramSimulator(time_scale=_TIMES) as telegram:
-        host, channel = MemoryHost(), made_channel(telegram, times_usual_pace=_TIMES)
+        host, channel = MemoryHost(), made_channel(telegram, times_usual_pace=_TIMES, max_messages=0)
         await channel.start(host)
         turns = {name: await asked(channel, host, await telegram.person(name[:60])) for name in ANSWERS}
         room = asyncio.Semaphore(_AT_ONCE)
