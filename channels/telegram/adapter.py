@@ -255,7 +255,10 @@ class TelegramChannel:
         if event is None:
             await self._presses.answer_unknown(str(update.update_id))
             return
-        accepted = await self._host.submit(self._albums.completed(event))
+        *earlier, event = self._albums.meant(event)
+        for item in earlier:
+            await self._host.submit(item)
+        accepted = await self._host.submit(event)
         await self._presses.answer_ignored(event.dedupe_key, accepted.outcome)
 
 

@@ -171,7 +171,7 @@ class Presentation:
             with _unreadable():
                 handle = await asyncio.to_thread(path.open, "rb") if path else BytesIO(payload.content or b"")
             try:
-                file = InputFile(handle, filename=payload.artifact.name, read_file_handle=False)
+                file = InputFile(handle, filename=_name(payload), read_file_handle=False)
                 return await self._means.outbound.upload(self._address, file, as_photo=as_photo, caption=caption)
             finally:
                 await asyncio.to_thread(handle.close)
@@ -255,6 +255,11 @@ def _unreadable() -> Iterator[None]:
         yield
     except OSError as error:
         raise FileUnavailable(str(error), user_message="the file is not there any more.") from error
+
+
+def _name(payload: FilePayload) -> str:
+    """What the file is called there: a line break in it would be refused by the HTTP library."""
+    return "".join(char if char.isprintable() else "_" for char in payload.artifact.name)
 
 
 def _base(slot: str) -> str:
