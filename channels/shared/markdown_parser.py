@@ -110,7 +110,7 @@ def _first_line(node: SyntaxTreeNode) -> int:
 def _as_written(lines: Iterable[str]) -> Paragraph:
     runs: list[Inline] = []
     for line in lines:
-        runs.extend((TextRun(line), Break()))
+        runs.extend((TextRun(line), Break(hard=True)))
     return Paragraph(tuple(runs[:-1]))
 
 

@@ -44,14 +44,14 @@ def test_nothing_of_an_answer_is_lost(platform: str, answer: str) -> None:
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_every_beginning_of_an_answer_is_shown_as_it_grows(platform: str, answer: str) -> None:
     text = ANSWERS[answer]
-    looks = 24 if len(text) < _SHORT else 5
+    looks = 12 if len(text) < _SHORT else 3
     for end in range(1, len(text), max(1, len(text) // looks)):
         assert losses_of_characters(text[:end], RENDERERS[platform]) == [], text[max(0, end - 60) : end]
 
 
 @_platforms
 @given(st.lists(st.sampled_from(_LINES), max_size=12).map("\n".join), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_lines_of_the_corpus_in_any_order_lose_nothing(platform: str, text: str, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(text)))
     assert losses_of_characters(text[:end], RENDERERS[platform]) == []

@@ -28,7 +28,7 @@ def test_a_formula_of_several_lines_is_neither_list_nor_heading() -> None:
     source = "Text\n\\[\n- a_1 * b\n===\n+ c\n\\]\nmore"
     before, formula, after = parse(source)
     assert formula == Paragraph(
-        (TextRun("\\["), Break(), TextRun("- a_1 * b"), Break(), TextRun("==="), Break(), TextRun("+ c"), Break(), TextRun("\\]"))
+        (TextRun("\\["), Break(hard=True), TextRun("- a_1 * b"), Break(hard=True), TextRun("==="), Break(hard=True), TextRun("+ c"), Break(hard=True), TextRun("\\]"))
     )  # fmt: skip
     assert (before, after) == (Paragraph((TextRun("Text"),)), Paragraph((TextRun("more"),)))
 
