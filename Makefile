@@ -8,7 +8,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 LOCKED := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run gateway test lint types layers format check bench soak mutants image migrate-rev lock
+.PHONY: help install dev run gateway test lint types layers format check fidelity bench soak mutants image migrate-rev lock
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ format: dev ## Bring the code into form
 	@$(BIN)/ruff check --fix .
 
 check: lint types layers test ## All that must be green: format, style, types, import layers, tests
+
+fidelity: dev ## Show what of the corpus of answers reaches the screen (ARGS=telegram for one platform)
+	@$(BIN)/python -m tests.fidelity $(ARGS)
 
 bench: dev ## Measure speed and database growth against the floors
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -36,9 +36,11 @@ from bridge.runs.retention import Retention
 from bridge.runs.stream import StreamHub
 from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
+from bridge.runs.voices import Voices
 from bridge.signals import Signals
 from bridge.sole_tasks import SoleTasks
 from bridge.threads import ThreadService
+from bridge.transcription import Transcriber, build_transcriber
 from channels.contract import Channel, ChannelHealth, ChannelSection, SupportsHttpRoutes, SupportsWebhooks
 from channels.registry import PLUGINS
 
@@ -120,7 +122,10 @@ async def open_bridge(config: Config) -> AsyncIterator[Bridge]:
         agent = await stack.enter_async_context(AgentRuntime.open(config.agent, home=config.home, database_url=url))
         sections = config.channels.enabled()
         channels = await asyncio.to_thread(_build_channels, sections, config.home)
-        yield await _House(config, database, agent, sections, channels, owner).start(stack, former)
+        transcriber = await asyncio.to_thread(build_transcriber, config.transcription)
+        if transcriber is not None:
+            stack.push_async_callback(transcriber.close)
+        yield await _House(config, database, agent, sections, channels, transcriber, owner).start(stack, former)
         logger.info("no new messages are taken; what runs may finish its step")
 
 
@@ -134,6 +139,7 @@ class _House:
         agent: AgentRuntime,
         sections: Mapping[str, ChannelSection],
         channels: Mapping[str, Channel],
+        transcriber: Transcriber | None,
         owner: str,
     ) -> None:
         clock, signals, uploads = utc_now, Signals(), Uploads(agent.paths, config.uploads)
@@ -147,7 +153,7 @@ class _House:
             database=database,
             hub=self.hub,
             signals=signals,
-            turn_input=TurnInput(uploads, channels),
+            turn_input=TurnInput(uploads, channels, Voices(uploads, transcriber, config.transcription)),
             artifacts=artifacts,
             config=config.runs,
             clock=clock,

@@ -11,9 +11,10 @@ from pathlib import Path
 from agent.errors import AgentError
 from agent.models import DEMO_MODEL, ModelConfig, build_model
 from bridge.config import Config
-from bridge.errors import DatabaseUnreachable, HomeUnusable
+from bridge.errors import ConfigError, DatabaseUnreachable, HomeUnusable
 from bridge.home import prepare_home
 from bridge.operations import database_status, tasks_under_way
+from bridge.transcription import build_transcriber
 from channels.contract import Channel, ChannelError, ChannelSection, Remark, SupportsDoctor, Surroundings
 from channels.registry import PLUGINS
 
@@ -43,6 +44,7 @@ async def examine(config: Config) -> Sequence[Finding]:
         _database,
         _port,
         _models,
+        _transcription,
         _channels,
     ]
     return [finding for check in checks for finding in await check(config)]
@@ -119,6 +121,17 @@ async def _model(model: ModelConfig) -> Finding:
     except Exception as error:  # noqa: BLE001  # a provider's class may complain about its key in its own way
         return Finding(subject, Verdict.FAILED, str(error).partition("\n")[0])
     return Finding(subject, Verdict.OK, f"{model.use} (built, not called)")
+
+
+async def _transcription(config: Config) -> Sequence[Finding]:
+    try:
+        transcriber = await asyncio.to_thread(build_transcriber, config.transcription)
+    except ConfigError as error:
+        return [Finding("transcription", Verdict.FAILED, str(error))]
+    if transcriber is None:
+        return []
+    await transcriber.close()
+    return [Finding("transcription", Verdict.OK, f"{config.transcription.use} (built, not called)")]
 
 
 async def _channels(config: Config) -> Sequence[Finding]:

@@ -15,6 +15,7 @@ BridgeError
 ├── RunFinished              a run that has ended cannot be cancelled
 ├── InvalidRequest           the request contradicts itself or names what does not exist
 ├── TooLarge                 an upload beyond the limits
+├── TranscriptionFailed      what was spoken could not be put into writing; `user_message` says why
 ├── TooManyWaiting           the conversation's queue is full
 ├── UnreadableEvent          a row of the inbox was written by another version, or is damaged
 ├── LeaseExpired             this process may no longer act for the run or delivery
@@ -120,6 +121,12 @@ class TooLarge(BridgeError):
     """A file or body beyond the configured limit."""
 
     code = "too_large"
+
+
+class TranscriptionFailed(BridgeError):
+    """A recording could not be put into writing; `user_message` goes on "…could not be transcribed: "."""
+
+    code = "transcription_failed"
 
 
 class TooManyWaiting(BridgeError):

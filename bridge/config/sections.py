@@ -15,6 +15,7 @@ from bridge.gateway.config import GatewayConfig
 from bridge.inbox.config import InboxConfig
 from bridge.persistence.config import DatabaseConfig
 from bridge.runs.config import RunsConfig
+from bridge.transcription.config import TranscriptionConfig
 from channels.contract import ChannelSection
 from channels.registry import PLUGINS
 
@@ -55,6 +56,7 @@ class HouseSections(BaseModel):
     runs: RunsConfig = RunsConfig()
     inbox: InboxConfig = InboxConfig()
     uploads: UploadsConfig = UploadsConfig()
+    transcription: TranscriptionConfig = TranscriptionConfig()
     if TYPE_CHECKING:
         channels: ChannelSections
     else:
@@ -73,6 +75,7 @@ class Config:
     runs: RunsConfig
     inbox: InboxConfig
     uploads: UploadsConfig
+    transcription: TranscriptionConfig
     agent: AgentConfig
     warnings: tuple[str, ...] = ()
     """What works otherwise than written, for the log and `config check`."""
@@ -87,7 +90,7 @@ class Config:
 
     def secrets(self) -> frozenset[str]:
         """Every configured value that must not be seen, to be masked wherever text leaves the program."""
-        sections = (self.database, self.gateway, self.channels, self.agent)
+        sections = (self.database, self.gateway, self.channels, self.transcription, self.agent)
         found = {secret for section in sections for secret in _secrets(section)}
         password = urlsplit(self.database.address or "").password
         return frozenset(found | {password} if password else found)

@@ -9,6 +9,7 @@ from bridge.delivery.events import (
     ArtifactPresented,
     AttemptStarted,
     ClarificationAsked,
+    Noticed,
     RunEnded,
     RunEvent,
     StepRestarted,
@@ -134,6 +135,16 @@ def _present(composition: Composition, event: ArtifactPresented) -> Composition:
     return replace(composition, reply=_put(composition.reply, event.artifact))
 
 
+def _notice(composition: Composition, event: Noticed) -> Composition:
+    notice = Notice(NoticeKind.INFO, event.text)
+    parts = composition.reply.parts
+    return (
+        composition
+        if notice in parts
+        else replace(composition, reply=replace(composition.reply, parts=(*parts, notice)))
+    )
+
+
 def _end(composition: Composition, event: RunEnded) -> Composition:
     """Nothing runs any more; a failed or stopped turn says so behind what it had said."""
     parts = tuple(
@@ -146,8 +157,11 @@ def _end(composition: Composition, event: RunEnded) -> Composition:
         parts = (*parts, Notice(NoticeKind.ERROR, event.failure))
     elif event.stopped:
         parts = (*parts, Notice(NoticeKind.STOPPED, STOPPED))
-    elif not parts:
-        parts = (Notice(NoticeKind.INFO, "(The agent gave no answer.)"),)
+    elif all(isinstance(part, Notice) for part in parts):
+        parts = (
+            *parts,
+            Notice(NoticeKind.INFO, "(The agent gave no answer.)"),
+        )
     reply = replace(composition.reply, parts=parts, phase=ReplyPhase.FINAL)
     return replace(composition, reply=reply, unfinished=frozenset())
 
@@ -196,6 +210,7 @@ _RULES: Mapping[type, Callable[[Composition, Any], Composition]] = {
     TodosChanged: _set_todos,
     ClarificationAsked: _ask,
     ArtifactPresented: _present,
+    Noticed: _notice,
     RunEnded: _end,
 }
 

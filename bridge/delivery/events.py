@@ -105,6 +105,13 @@ class ArtifactPresented:
 
 
 @dataclass(frozen=True, slots=True)
+class Noticed:
+    """The house tells the person something about the turn, such as a file that did not come."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over. `failure` is what the person is told if it failed; `stopped` says that somebody stopped it."""
 
@@ -124,6 +131,7 @@ RunEvent = (
     | TodosChanged
     | ClarificationAsked
     | ArtifactPresented
+    | Noticed
     | RunEnded
 )
 
@@ -154,6 +162,8 @@ def from_house(data: Mapping[str, Any]) -> Iterator[RunEvent]:
         case "finished":
             yield StepsKept(_ids(data["messages"]))
             yield from from_messages(data["messages"])
+        case "notice":
+            yield Noticed(data["text"])
         case "restarted":
             yield TurnRestarted()
         case "ended":

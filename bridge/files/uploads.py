@@ -33,7 +33,12 @@ class Upload:
     path: str  # virtual
     name: str
     size_bytes: int
-    is_image: bool
+    mime_type: str
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it can be looked at."""
+        return self.mime_type.startswith("image/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,10 @@ class Uploads:
     async def fetch_done(self, thread_id: str) -> None:
         """What the thread's turn has fetched is written down elsewhere."""
         await asyncio.to_thread(shutil.rmtree, self._came(thread_id), ignore_errors=True)
+
+    def real_path(self, thread_id: str, upload: Upload) -> Path:
+        """Where the file lies. Raises AgentError for a path out of the thread."""
+        return self._paths.resolve(thread_id, upload.path)
 
     def saved(self, thread_id: str, ref: FileRef) -> Upload | None:
         """The upload a reference of `save` names, if it is there (its `ref` is the virtual path)."""
@@ -189,7 +198,7 @@ def _publish_once(came: Path, folder: Path, name: str) -> Upload:
 
 
 def _described(real: Path, name: str) -> Upload:
-    return Upload(f"{_VIRTUAL}/{name}", name, real.stat().st_size, mime_type(real).startswith("image/"))
+    return Upload(f"{_VIRTUAL}/{name}", name, real.stat().st_size, mime_type(real))
 
 
 def as_message_files(uploads: Sequence[Upload]) -> list[Mapping[str, object]]:

@@ -64,6 +64,11 @@ def set_text(connection: Connection, run_id: str, message_id: str, text: str) ->
     _change(connection, run_id, message_id, "text", text)
 
 
+def set_spoken(connection: Connection, run_id: str, message_id: str, text: str) -> None:
+    """What was spoken in one message of the turn, in writing."""
+    _change(connection, run_id, message_id, "spoken", text)
+
+
 def _change(connection: Connection, run_id: str, message_id: str, name: str, value: Any) -> None:
     for row in connection.execute(_SAID_IN_RUN, {"run": run_id}).all():
         if row.body["message_id"] == message_id:
@@ -119,11 +124,15 @@ def _entry(row: Any) -> TranscriptEntry:
         seq=row.seq,
         run_id=row.run_id,
         created_at=row.created_at,
-        text=row.body["text"],
+        text="\n\n".join(filter(None, (row.body["text"], _as_spoken(row.body.get("spoken", ""))))),
         sender_name=row.body["sender_name"],
         message_id=row.body["message_id"],
         files=tuple(TranscriptFile(*file) for file in row.body["files"]),
     )
+
+
+def _as_spoken(text: str) -> str:
+    return f"🎤 {text}" if text else ""
 
 
 _of_thread = t.c.thread_id == bindparam("thread")

@@ -24,7 +24,7 @@ from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
 from bridge.runs.recovery import Recovery
 from bridge.runs.stream import LiveStream
-from bridge.runs.turn_input import Told, as_said, message_id
+from bridge.runs.turn_input import Told, as_said, message_id, problems
 from channels.contract import TranscriptFile
 
 _OURS = ("messages", "updates", "custom")  # what the house itself needs of the graph, in LangGraph's names
@@ -188,9 +188,17 @@ class Attempt:
             await self._recovery.begin()
             if run.attempt > 1:
                 self._emit("house", {"type": "finished", "messages": []})
-            return agent_request.begin(run, self._house.database, await self._input(events))
+            given = await self._input(events)
+            self._say_problems(given)
+            return agent_request.begin(run, self._house.database, given)
+        self._say_problems(run.spec.input)
         await self._catch_up()
         return agent_request.go_on(run, self._house.database) if continuation is Continuation.UNFINISHED else None
+
+    def _say_problems(self, given: Mapping[str, Any] | None) -> None:
+        """Every attempt says it: what an earlier one had said may not have been stored."""
+        for problem in problems(given) if self._run.spec.trigger_event is not None else ():
+            self._emit("house", {"type": "notice", "text": problem})
 
     async def _catch_up(self) -> None:
         """An earlier attempt finished some steps: show again what they gave, since not all of it may have been shown or stored."""
@@ -217,7 +225,7 @@ class Attempt:
         told = await (turn_input.tell_files if resumes else turn_input.tell)(run.thread_id, events)
         if told is None:
             return None
-        if told.files:
+        if told.is_more_than_text:
             await self._house.database.write(lambda connection: self._remember(connection, told))
             await turn_input.written_down(run.thread_id)
         return {"messages": told.messages}
@@ -228,6 +236,8 @@ class Attempt:
         for sent_as, uploads in told.files.items():
             files = [TranscriptFile(upload.path, upload.name, upload.size_bytes) for upload in uploads]
             transcript.set_files(connection, self._run.run_id, sent_as, files)
+        for sent_as, text in told.spoken.items():
+            transcript.set_spoken(connection, self._run.run_id, sent_as, text)
 
     async def _stopped(self, drive: asyncio.Task[None]) -> RunEnding:
         await self._end(drive)

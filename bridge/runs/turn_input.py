@@ -1,67 +1,90 @@
-"""What the agent is told: the messages of a turn, with their files fetched."""
+"""What the agent is told: the messages of a turn, with their files fetched and what was spoken in writing."""
 
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge.files.uploads import Refused, Upload, Uploads, as_message_files
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.transcript import Said
+from bridge.runs.voices import Voices
 from channels.contract import Channel, ChatKind, ChoiceSelected, InboundEvent, MessageReceived
 
 logger = logging.getLogger(__name__)
 
 _FETCH_SECONDS = 300.0
 _OVERHEARD = "[Said here before, not to you:]"
+_PROBLEMS = "problems"
 _WITH_ANSWER = "[These files came with my answer.]"
-
-_Files = Mapping[str, Sequence[Upload]]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the agent is told, and which files came with which of the person's messages."""
+    """What the agent is told, and what came with which of the person's messages: files, and the words that were spoken."""
 
     messages: list[dict[str, Any]]
-    files: _Files
+    files: Mapping[str, Sequence[Upload]]
+    spoken: Mapping[str, str]
+
+    @property
+    def is_more_than_text(self) -> bool:
+        """Whether making it took something that is not to be done again."""
+        return bool(self.files) or bool(problems({"messages": self.messages}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """One message with what came along."""
+
+    event: MessageReceived
+    uploads: Sequence[Upload] = ()
+    spoken: str = ""
+    problems: Sequence[str] = ()
+
+    @property
+    def said(self) -> str:
+        """What the person wrote and spoke."""
+        text = "\n\n".join(filter(None, (self.event.text, as_spoken(self.spoken))))
+        return said(replace(self.event, text=text)) if text else ""
 
 
 class TurnInput:
     """Makes the input of a run out of what people sent."""
 
-    def __init__(self, uploads: Uploads, channels: Mapping[str, Channel]) -> None:
+    def __init__(self, uploads: Uploads, channels: Mapping[str, Channel], voices: Voices) -> None:
         self._uploads = uploads
         self._channels = channels
+        self._voices = voices
 
     async def tell(self, thread_id: str, events: Sequence[StoredEvent]) -> Told:
         """One human message for all events of the turn; its id is the first event's, so that a repeat replaces it."""
-        texts = [
-            said(stored.event) for stored in events if isinstance(stored.event, MessageReceived) and stored.event.text
-        ]
-        files, refusals = await self._files(thread_id, events)
-        return _told(events[0].id, [*texts, *refusals], files)
+        arrivals = await self._arrivals(thread_id, events)
+        return _told(events[0].id, [text for arrival in arrivals if (text := arrival.said)], arrivals)
 
     async def tell_files(self, thread_id: str, events: Sequence[StoredEvent]) -> Told | None:
         """A message about the files alone, where the text goes elsewhere (an answer to the graph's own interrupt()); None without files."""
-        files, refusals = await self._files(thread_id, events)
-        return _told(events[0].id, [_WITH_ANSWER, *refusals], files) if files else None
+        arrivals = await self._arrivals(thread_id, events)
+        texts = [_WITH_ANSWER] if any(arrival.uploads for arrival in arrivals) else []
+        told = _told(events[0].id, [*texts, *filter(None, (as_spoken(each.spoken) for each in arrivals))], arrivals)
+        return told if told.is_more_than_text else None
 
     async def written_down(self, thread_id: str) -> None:
         """The turn's input is stored: its files will not be asked for again."""
         await self._uploads.fetch_done(thread_id)
 
-    async def _files(self, thread_id: str, events: Sequence[StoredEvent]) -> tuple[_Files, Sequence[str]]:
-        """(what came, by message; a sentence for each file that did not)."""
-        files: dict[str, Sequence[Upload]] = {}
-        refusals: list[str] = []
-        for stored in events:
-            event = stored.event
-            if isinstance(event, MessageReceived) and event.files:
-                files[event.message_id], refused = await self._fetch(thread_id, stored.id, event)
-                refusals += [f"[The file {file.name!r} did not come: {file.reason}]" for file in refused]
-        return files, refusals
+    async def _arrivals(self, thread_id: str, events: Sequence[StoredEvent]) -> Sequence[_Arrival]:
+        messages = [(stored.id, stored.event) for stored in events if isinstance(stored.event, MessageReceived)]
+        return [await self._arrival(thread_id, event_id, event) for event_id, event in messages]
+
+    async def _arrival(self, thread_id: str, event_id: int, event: MessageReceived) -> _Arrival:
+        if not event.files:
+            return _Arrival(event)
+        uploads, refused = await self._fetch(thread_id, event_id, event)
+        problems = [f"The file {file.name!r} did not come: {file.reason.rstrip('.')}." for file in refused]
+        spoken, unheard = await self._voices.transcribed(thread_id, uploads)
+        return _Arrival(event, uploads, spoken, [*problems, *unheard])
 
     async def _fetch(self, thread_id: str, event_id: int, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:
         channel = self._channels[event.conversation.channel]
@@ -73,9 +96,26 @@ class TurnInput:
         return [], [Refused(file.name, "the platform did not deliver it") for file in event.files]
 
 
-def _told(event_id: int, texts: Sequence[str], files: _Files) -> Told:
-    uploads = [upload for came in files.values() for upload in came]
-    return Told([human_message(event_id, "\n\n".join(texts), uploads)], files)
+def _told(event_id: int, texts: Sequence[str], arrivals: Sequence[_Arrival]) -> Told:
+    failed = [problem for arrival in arrivals for problem in arrival.problems]
+    uploads = [upload for arrival in arrivals for upload in arrival.uploads]
+    message = human_message(event_id, "\n\n".join([*texts, *(f"[{problem}]" for problem in failed)]), uploads)
+    if failed:
+        message.setdefault("additional_kwargs", {})[_PROBLEMS] = failed
+    files = {arrival.event.message_id: arrival.uploads for arrival in arrivals if arrival.uploads}
+    spoken = {arrival.event.message_id: arrival.spoken for arrival in arrivals if arrival.spoken}
+    return Told([message], files, spoken)
+
+
+def problems(given: Mapping[str, Any] | None) -> Sequence[str]:
+    """What went wrong with the files of a turn, in sentences for the person, out of the input that `TurnInput` made."""
+    messages = (given or {}).get("messages") or ()
+    return [problem for message in messages for problem in message.get("additional_kwargs", {}).get(_PROBLEMS, ())]
+
+
+def as_spoken(text: str) -> str:
+    """How the agent is told what was spoken; nothing for nothing."""
+    return f"[Spoken, and put into writing by a machine:] {text}" if text else ""
 
 
 def human_message(event_id: int, text: str, uploads: Sequence[Upload] = ()) -> dict[str, Any]:

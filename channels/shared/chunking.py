@@ -31,12 +31,16 @@ def split(text: str, limit: int, unit: TextUnit) -> list[str]:
     pieces: list[str] = []
     start = 0
     while start < len(text):
-        end = start + len(_longest_prefix(text[start : start + limit], limit, unit))
-        if end < len(text):
-            end = _best_end(text, start, end)
+        end = piece_end(text, start, limit, unit)
         pieces.append(text[start:end])
         start = end
     return pieces
+
+
+def piece_end(text: str, start: int, limit: int, unit: TextUnit) -> int:
+    """Where the piece that begins at `start` ends best; what comes later in the text does not matter to it."""
+    end = start + len(_longest_prefix(text[start : start + limit], limit, unit))
+    return end if end >= len(text) else best_end(text, start, end)
 
 
 def split_markdown(source: str, limit: int, unit: TextUnit) -> list[str]:
@@ -101,7 +105,8 @@ def _longest_prefix(text: str, limit: int, unit: TextUnit) -> str:
     return text
 
 
-def _best_end(text: str, start: int, end: int) -> int:
+def best_end(text: str, start: int, end: int) -> int:
+    """The best place to cut behind `start`, at `end` or before it."""
     for pattern, least_fill in _BREAKS:
         earliest = start + int((end - start) * least_fill)
         last = _last_match_end(pattern, text, earliest, end)

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block.table import escapedSplit
 from markdown_it.tree import SyntaxTreeNode
 
+from channels.shared.formulas import keep_formulas
 from channels.shared.markdown import (
     Block,
     Blocks,
@@ -43,13 +44,15 @@ _LINE = re.compile(
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _WRAPPERS: Mapping[str, type[Strong] | type[Emphasis] | type[Strike]] = {"strong": Strong, "em": Emphasis, "s": Strike}
 
-_PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST_BLOCK, "store_labels": True}).enable(
-    ["table", "strikethrough"]
+_PARSER = keep_formulas(
+    MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST_BLOCK, "store_labels": True}).enable(
+        ["table", "strikethrough"]
+    )
 )
 
 
 def parse(source: str) -> Blocks:
-    """The tree of a text (CommonMark, tables, strikethrough, task items); raw HTML is text, and no text is lost.
+    """The tree of a text (CommonMark, tables, strikethrough, task items); raw HTML and formulas are text, and no text is lost.
 
     What is nested far too deeply to show is given as the lines it was written in.
     """
@@ -107,7 +110,7 @@ def _first_line(node: SyntaxTreeNode) -> int:
 def _as_written(lines: Iterable[str]) -> Paragraph:
     runs: list[Inline] = []
     for line in lines:
-        runs.extend((TextRun(line), Break()))
+        runs.extend((TextRun(line), Break(hard=True)))
     return Paragraph(tuple(runs[:-1]))
 
 
@@ -159,8 +162,9 @@ class _Reader:
 
     def _table(self, node: SyntaxTreeNode) -> Table:
         lines = [row for part in node.children for row in part.children]
-        rows = [self._row(line) for line in lines]
-        return Table(rows[0], tuple(rows[1:]), tuple(_alignment(cell) for cell in lines[0].children))
+        header = tuple(self._content(cell) for cell in lines[0].children)
+        rows = tuple(self._row(line) for line in lines[1:])
+        return Table(header, rows, tuple(_alignment(cell) for cell in lines[0].children))
 
     def _row(self, node: SyntaxTreeNode) -> tuple[Inlines, ...]:
         cells = [self._content(cell) for cell in node.children]
@@ -182,6 +186,8 @@ class _Reader:
             case "text":
                 if node.content:
                     yield TextRun(node.content)
+            case "formula":
+                yield from _as_written(node.content.split("\n")).children
             case "softbreak" | "hardbreak":
                 yield Break(hard=node.type == "hardbreak")
             case "code_inline":
@@ -189,8 +195,11 @@ class _Reader:
             case "image":
                 self._note_label(node)
                 yield Image(str(node.attrs["src"]), _alternative(node), str(node.attrs.get("title", "")))
-            case "link" if depth < _DEEPEST_INLINE:
+            case "link":
                 self._note_label(node)
+                if depth >= _DEEPEST_INLINE:
+                    yield from (*self._inlines(node.children, depth + 1), TextRun(f" ({node.attrs['href']})"))
+                    return
                 children = self._inlines(node.children, depth + 1)
                 yield Link(str(node.attrs["href"]), children, str(node.attrs.get("title", "")))
             case "strong" | "em" | "s" if depth < _DEEPEST_INLINE:
@@ -204,9 +213,15 @@ class _Reader:
 
 
 def _alternative(node: SyntaxTreeNode) -> str:
-    if not node.children:
-        return node.content if node.type in {"text", "code_inline"} else ""
-    return "".join(_alternative(child) for child in node.children)
+    """What a picture's description says, in plain text; the addresses in it behind their words."""
+    match node.type:
+        case "text" | "code_inline" | "formula":
+            return node.content
+        case "softbreak" | "hardbreak":
+            return "\n"
+        case _:
+            said = "".join(map(_alternative, node.children))
+            return f"{said} ({node.attrs['href']})" if node.type == "link" else said
 
 
 def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right", ""]:

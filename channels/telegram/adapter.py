@@ -144,12 +144,12 @@ class TelegramChannel:
         target.permit()
         means = Means(self._outbound, self._throttle, self._host)
         presentation = Presentation(means, target, receipt, is_final=reply.is_final)
-        rendered = render(reply)
+        rendered = render(reply, most_messages=self._section.max_messages)
         if self._grows_as_draft(target, reply, rendered, presentation):
             await self._show_growing(presentation, target, reply, rendered)
         else:
             await self._drafts.close(target.delivery_id)
-            await self._show_standing(presentation, rendered)
+            await self._show_standing(presentation, reply, rendered)
         return presentation.receipt
 
     async def download(self, ref: FileRef, destination: Path) -> None:
@@ -191,9 +191,13 @@ class TelegramChannel:
         await presentation.withdraw_others(("waiting:",), set())
         await self._drafts.show(target, growing.content, reply.run_id if reply.can_stop else None)
 
-    async def _show_standing(self, presentation: Presentation, rendered: Rendered) -> None:
+    async def _show_standing(self, presentation: Presentation, reply: Reply, rendered: Rendered) -> None:
         for payload in rendered.texts:
             await presentation.show_text(payload)
+        if rendered.overflow is not None and not await presentation.show_made_file(rendered.overflow):
+            rendered = render(reply)  # then as messages, however many
+            for payload in rendered.texts:
+                await presentation.show_text(payload)
         for file in rendered.files:
             await presentation.show_file(file)
         await presentation.withdraw_others(_SLOTS_OF_TEXT, {payload.slot for payload in rendered.texts})

@@ -39,6 +39,8 @@ class TelegramConfig(ChannelSection):
     """Whether it goes out of a group into which somebody has put it who may not speak to it."""
     times_usual_pace: float = Field(default=1.0, gt=0, le=1000)
     """How fast messages are sent, in Telegram's own limits (one a second in a chat, 20 a minute in a group, 30 a second in all)."""
+    max_messages: int = Field(default=5, ge=0)
+    """An answer that takes more comes as a file; 0 sends as many messages as there are."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

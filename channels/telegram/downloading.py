@@ -12,7 +12,7 @@ from channels.contract import ChannelUnavailable, FileRef, FileUnavailable, Outc
 from channels.telegram.outbound import translated
 from channels.telegram.request import AiohttpRequest
 
-DOWNLOAD_LIMIT_BYTES = 20_000_000  # Bot API getFile
+DOWNLOAD_LIMIT_BYTES = 20 * 1024 * 1024  # Bot API getFile
 _TOO_LARGE = "it is larger than the 20 MB that Telegram hands to bots."
 _NOT_THERE = "Telegram no longer has this file."
 

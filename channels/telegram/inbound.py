@@ -22,6 +22,7 @@ from channels.contract import (
     SendNowRequested,
     StopRequested,
 )
+from channels.telegram.described import described
 from channels.telegram.ids import Address, ButtonPress, ChoicePress, SendNowPress, StopPress, parse_callback_data
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
@@ -123,7 +124,7 @@ class Inbound:
 
     def _message(self, update_id: int, message: Message) -> MessageReceived | None:
         sender, kind = _sender(message), _chat_kind(message.chat.type)
-        written = message.text or message.caption or ""
+        written = message.text or message.caption or described(message)
         files = tuple(_files(message))
         if sender is None or kind is None or not (written or files):
             return None
@@ -270,3 +271,6 @@ def _files(message: Message) -> Iterator[FileRef]:
         if media is not None:
             name = getattr(media, "file_name", None) or f"{kind}_{message.message_id}{suffix}"
             yield FileRef(media.file_id, name, getattr(media, "mime_type", None), media.file_size)
+    sticker = message.sticker
+    if sticker is not None and not (sticker.is_animated or sticker.is_video):  # those are in forms nothing else reads
+        yield FileRef(sticker.file_id, f"sticker_{message.message_id}.webp", "image/webp", sticker.file_size)

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from urllib.parse import unquote
 
 from channels.shared.markdown import (
     Block,
@@ -31,7 +32,7 @@ from channels.shared.markdown_parser import parse_section, sections
 from channels.telegram.styled_text import Mark, MarkKind, Styled, joined
 
 _BULLETS = ("•", "◦", "▪")
-_LINKABLE = ("http://", "https://", "tg://")
+_LINKABLE = ("http://", "https://")  # `tg://user?id=` would notify that person
 _CODE_KINDS = {"code", "pre"}
 _RULE = "⎯" * 12
 
@@ -49,9 +50,10 @@ def _styled_section(markdown: str) -> Styled:
 
 
 class _Writer:
-    """Collects the text of a tree and the marks on it."""
+    """Collects the text of a tree and the marks on it. Without links that can be marked, addresses stand behind their words."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, marks_links: bool = True) -> None:
+        self._marks_links = marks_links
         self._parts: list[str] = []
         self._length = 0
         self._marks: list[Mark] = []
@@ -145,15 +147,20 @@ class _Writer:
 
     def _link(self, url: str, children: Inlines, title: str, indent: str) -> None:
         start = self._length
-        if url.startswith(_LINKABLE):
+        if self._can_mark(url):
             with self._marked("text_link", url):
-                self._inlines(children, indent)
+                self._inlines(children or (TextRun(url),), indent)
         else:
             self._inlines(children, indent)
-            if url and url != "".join(self._parts)[start:]:
-                self._text(f" ({url})")
+            shown = unquote("".join(self._parts)[start:])
+            if url and shown not in {unquote(url), unquote(url.removeprefix("mailto:"))}:
+                self._text(f" ({url})" if shown else url)
         if title:
             self._text(f" ({title})")
+
+    def _can_mark(self, url: str) -> bool:
+        """Whether a link can be put here; none is part of another (a picture in a link has an address as well)."""
+        return self._marks_links and "text_link" not in self._open and url.lower().startswith(_LINKABLE)
 
     @contextmanager
     def _marked(self, kind: MarkKind, url: str | None = None) -> Iterator[None]:
@@ -199,11 +206,10 @@ def _table_lines(table: Table) -> Iterator[str]:
 
 
 def _cell_text(cell: Inlines) -> str:
-    writer = _Writer()
+    """A table is code, in which nothing can be marked."""
+    writer = _Writer(marks_links=False)
     writer.blocks((Paragraph(cell),), indent="")
-    shown = writer.finished()
-    urls = [mark.url for mark in shown.marks if mark.url and mark.url not in shown.text]
-    return " ".join([shown.text, *(f"({url})" for url in urls)])
+    return writer.finished().text
 
 
 def _aligned(text: str, width: int, alignment: str) -> str:

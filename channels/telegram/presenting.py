@@ -1,9 +1,11 @@
 """Makes a chat show what was rendered, given what stands there already."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import BytesIO
 
 from telegram import InputFile
 
@@ -26,12 +28,14 @@ from channels.shared.pacing import Urgency
 from channels.telegram.ids import Address
 from channels.telegram.outbound import EditTargetGone, Outbound, PhotoRefused, TopicGone
 from channels.telegram.render import REPEAT_LINE, UPLOAD_LIMIT_BYTES, FilePayload, TextPayload
-from channels.telegram.styled_text import plain
+from channels.telegram.styled_text import plain, quiet
 from channels.telegram.throttle import Throttle
 
+_LOGGER = logging.getLogger(__name__)
 _AGAIN = "~"
 _DISPLACED = "displaced"  # the slot of the word that what follows belongs elsewhere
 _ELSEWHERE = "ℹ️ The topic in which this was asked is closed or gone, so the answer stands here."
+_REFUSED_TEXT = "Telegram does not show this part of the answer as a message."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +61,20 @@ class Presentation:
             self._displace()
 
     async def show_text(self, payload: TextPayload) -> None:
-        """Post or edit the message of this slot. Raises ChannelError."""
+        """Post or edit the message of this slot. Of an answer, a part that Telegram refuses comes as a file. Raises ChannelError."""
         try:
-            await self._place(payload)
-        except OutcomeUnknown:
-            await self._place(payload)  # in a new slot, saying so
+            await self._place_once_more_if_unknown(payload)
+        except ContentRejected as error:
+            if not self._is_final:
+                raise
+            _LOGGER.warning("telegram: a message is sent as a file, for it was refused (%s)", error)
+            is_there = await self.show_made_file(payload.as_file(f"📄 {_REFUSED_TEXT}"))
+            if not is_there or payload.keyboard or self.has_message(payload.slot):
+                await self._place(TextPayload(payload.slot, plain(f"⚠️ {_REFUSED_TEXT}"), payload.keyboard))
 
     async def show_file(self, payload: FilePayload) -> None:
         """Upload the file unless it is there; what can't be sent becomes a line that says why. Raises ChannelError."""
-        standing = self._standing(payload.slot)
-        if standing is not None and standing.state is PieceState.SENT:
+        if self.has_message(payload.slot):
             return
         try:
             await self._upload_once_more_if_unknown(payload)
@@ -74,6 +82,18 @@ class Presentation:
             await self._say_instead(payload, error.user_message or "it could not be read.")
         except ContentRejected:
             await self._say_instead(payload, "Telegram does not take this file.")
+
+    async def show_made_file(self, payload: FilePayload) -> bool:
+        """Upload a file that is made of the answer, unless it is there; False if Telegram does not take it. Raises ChannelError."""
+        standing = self._standing(payload.slot)
+        if standing is not None and standing.state in {PieceState.SENT, PieceState.FAILED}:
+            return standing.state is PieceState.SENT
+        try:
+            await self._upload_once_more_if_unknown(payload)
+        except ContentRejected:
+            await self._note(Piece(payload.slot, PieceState.FAILED))
+            return False
+        return True
 
     async def withdraw_others(self, prefixes: tuple[str, ...], kept: set[str]) -> None:
         """Take back messages of slots that nothing belongs to any more."""
@@ -127,6 +147,12 @@ class Presentation:
         else:
             await self._note(replace(standing, digest=shown.digest))
 
+    async def _place_once_more_if_unknown(self, payload: TextPayload) -> None:
+        try:
+            await self._place(payload)
+        except OutcomeUnknown:
+            await self._place(payload)  # in a new slot, saying so
+
     async def _upload_once_more_if_unknown(self, payload: FilePayload) -> None:
         try:
             await self._upload(payload)
@@ -134,12 +160,12 @@ class Presentation:
             await self._upload(payload)  # in a new slot, saying so
 
     async def _say_instead(self, payload: FilePayload, reason: str) -> None:
-        await self.show_text(TextPayload(payload.slot, plain(f"📎 {payload.artifact.name}: {reason}")))
+        await self.show_text(TextPayload(payload.slot, quiet(plain(f"📎 {payload.artifact.name}: {reason}"))))
 
     async def _upload(self, payload: FilePayload) -> None:
-        opened = await self._opened(payload)
+        path = (await self._opened(payload)).path if payload.content is None else None
         standing = self._standing(payload.slot)
-        caption, slot = None, payload.slot
+        caption, slot = payload.caption, payload.slot
         if standing is not None:
             await self._note(replace(standing, state=PieceState.AMBIGUOUS))
             caption, slot = REPEAT_LINE, _next_slot(standing.slot)
@@ -147,9 +173,9 @@ class Presentation:
 
         async def attempt(*, as_photo: bool) -> int:
             with _unreadable():
-                handle = await asyncio.to_thread(opened.path.open, "rb")
+                handle = await asyncio.to_thread(path.open, "rb") if path else BytesIO(payload.content or b"")
             try:
-                file = InputFile(handle, filename=payload.artifact.name, read_file_handle=False)
+                file = InputFile(handle, filename=_name(payload), read_file_handle=False)
                 return await self._means.outbound.upload(self._address, file, as_photo=as_photo, caption=caption)
             finally:
                 await asyncio.to_thread(handle.close)
@@ -249,6 +275,11 @@ def _unreadable() -> Iterator[None]:
         yield
     except OSError as error:
         raise FileUnavailable(str(error), user_message="the file is not there any more.") from error
+
+
+def _name(payload: FilePayload) -> str:
+    """What the file is called there: a line break in it would be refused by the HTTP library."""
+    return "".join(char if char.isprintable() else "_" for char in payload.artifact.name)
 
 
 def _base(slot: str) -> str:

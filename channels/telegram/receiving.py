@@ -59,5 +59,8 @@ class Receiving:
             case Joined():
                 await self._groups.joined(host, found)
             case _:
-                accepted = await host.submit(self._albums.completed(found))
-                await self._presses.answer_ignored(found.dedupe_key, accepted.outcome)
+                *earlier, event = self._albums.meant(found)
+                for item in earlier:
+                    await host.submit(item)
+                accepted = await host.submit(event)
+                await self._presses.answer_ignored(event.dedupe_key, accepted.outcome)

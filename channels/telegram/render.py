@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from channels.contract import (
     ActivityState,
@@ -20,9 +20,10 @@ from channels.contract import (
     ToolActivity,
 )
 from channels.shared.chunking import measure
+from channels.shared.overflow import BELOW, FOLLOWS, MIME_TYPE, document
 from channels.telegram.ids import ChoicePress, SendNowPress, StopPress, callback_data
 from channels.telegram.markup import styled
-from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
+from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain, quiet
 
 TEXT_LIMIT = 4096  # UTF-16 units after entities parsing, Bot API sendMessage
 UPLOAD_LIMIT_BYTES = 50_000_000
@@ -73,13 +74,22 @@ class TextPayload:
         line = Styled(REPEAT_LINE, (Mark("italic", 0, len(REPEAT_LINE)),))
         return TextPayload(self.slot, joined([line, self.content]), self.keyboard)
 
+    def as_file(self, caption: str) -> "FilePayload":
+        """The same text as a file."""
+        name = f"{self.slot.replace(':', '-')}.txt"
+        content = self.content.text.encode(errors="replace")
+        artifact = Artifact("", name, "text/plain", len(content))
+        return FilePayload(f"file:{self.slot}:{self.digest}", artifact, content, caption)
+
 
 @dataclass(frozen=True, slots=True)
 class FilePayload:
-    """One file, sent as a picture or as a document."""
+    """One file, sent as a picture or as a document; `content` holds it where it is not a file of the thread."""
 
     slot: str
     artifact: Artifact
+    content: bytes | None = None
+    caption: str | None = None
 
     @property
     def as_photo(self) -> bool:
@@ -94,17 +104,22 @@ class Rendered:
 
     texts: tuple[TextPayload, ...] = ()
     files: tuple[FilePayload, ...] = ()
+    overflow: FilePayload | None = None
+    """The whole answer, of which `texts` are the beginning."""
 
 
-def render(reply: Reply) -> Rendered:
+def render(reply: Reply, *, most_messages: int = 0) -> Rendered:
     """What the snapshot is on Telegram. While the turn works, its steps stand below the text; in the end only the answer stays.
 
-    A turn that waits has its notice in slots of its own (`waiting:0`), which disappear when its answer begins.
+    A turn that waits has its notice in slots of its own (`waiting:0`), which disappear when its answer begins. Of a text that takes
+    more than `most_messages` (0: any number) the beginning stands in that many, and the whole of it is a file in the end.
     """
-    body = joined(_body(reply))
-    texts = chunks(body, _CHUNK_LIMIT)
+    texts = chunks(quiet(joined(_body(reply))), _CHUNK_LIMIT)
+    overflow = None
+    if 0 < most_messages < len(texts):
+        texts, overflow = _shortened(reply, texts, most_messages)
     if reply.phase is ReplyPhase.WORKING:
-        texts = _with_footer(texts, joined(_footer(reply), "\n"))
+        texts = _with_footer(texts, quiet(joined(_footer(reply), "\n")))
     if not texts and reply.phase is not ReplyPhase.QUEUED:
         texts = [plain(_empty_text(reply))]
     prefix = "waiting" if reply.phase is ReplyPhase.QUEUED else "text"
@@ -116,7 +131,23 @@ def render(reply: Reply) -> Rendered:
             for number, text in enumerate(texts)
         ),
         tuple(_files(reply)) if reply.is_final else (),
+        overflow if reply.is_final else None,
     )
+
+
+def _shortened(reply: Reply, texts: list[Styled], most_messages: int) -> tuple[list[Styled], FilePayload | None]:
+    """The beginning of the text, then whatever is no text of the agent's: questions and notices are not left to a file."""
+    said = chunks(quiet(joined(styled(part.markdown) for part in reply.parts if isinstance(part, Text))), _CHUNK_LIMIT)
+    whole = document(reply, messages=len(said), most_messages=most_messages, upload_limit_bytes=UPLOAD_LIMIT_BYTES)
+    if whole is None:
+        return texts, None
+    others = replace(reply, parts=tuple(part for part in reply.parts if not isinstance(part, Text)))
+    word = plain(BELOW if reply.is_final else FOLLOWS)
+    *first, last = said[:most_messages]
+    last = chunks(last, _CHUNK_LIMIT - measure(f"\n\n{word.text}", TextUnit.UTF16))[0]
+    end = chunks(joined([last, word, quiet(joined(_body(others)))]), _CHUNK_LIMIT)
+    artifact = Artifact("", whole.name, MIME_TYPE, len(whole.content))
+    return [*first, *end], FilePayload(f"file:answer:{_digest(whole.content.decode())}", artifact, whole.content)
 
 
 def _empty_text(reply: Reply) -> str:

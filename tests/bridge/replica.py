@@ -22,8 +22,10 @@ from bridge.runs.records import NewRun, PartId, RunRecord, RunSpec, StreamPart
 from bridge.runs.stream import StreamHub
 from bridge.runs.stubborn import StubbornGraphs
 from bridge.runs.turn_input import TurnInput
+from bridge.runs.voices import Voices
 from bridge.signals import Signals
 from bridge.threads import ThreadService
+from bridge.transcription import TranscriptionConfig
 
 WAIT_SECONDS = 10.0
 
@@ -40,6 +42,7 @@ class Replica:
         owner: str = "replica",
         clock: Clock,
         channels: Mapping[str, Any],
+        transcriber: Any = None,
     ) -> None:
         self.database = database
         self.agent = agent
@@ -47,12 +50,15 @@ class Replica:
         self.signals = Signals()
         self.hub = StreamHub(database, self.signals)
         self.stubborn = StubbornGraphs()
+        uploads = Uploads(agent.paths, UploadsConfig())
         resources = RunResources(
             agent=agent,
             database=database,
             hub=self.hub,
             signals=self.signals,
-            turn_input=TurnInput(Uploads(agent.paths, UploadsConfig()), channels),
+            turn_input=TurnInput(
+                uploads, channels, Voices(uploads, transcriber, TranscriptionConfig(timeout_seconds=0.5))
+            ),
             artifacts=Artifacts(agent.paths),
             config=config,
             clock=clock,
@@ -111,12 +117,15 @@ async def open_replica(
     from_owners: Collection[str] = (),
     clock: Clock = utc_now,
     channels: Mapping[str, Any] | None = None,
+    transcriber: Any = None,
     **settings: Any,
 ) -> AsyncIterator[Replica]:
     """A replica that runs until the block ends."""
     runs = RunsConfig(**{"drain_seconds": 0, **settings})
     async with AgentRuntime.open(config, home=home, database_url=url) as agent:
-        replica = Replica(database, agent, runs, owner=owner, clock=clock, channels=channels or {})
+        replica = Replica(
+            database, agent, runs, owner=owner, clock=clock, channels=channels or {}, transcriber=transcriber
+        )
         await replica.start(from_owners)
         try:
             yield replica

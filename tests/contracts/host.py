@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from channels.contract import (
     Accepted,
+    Addressed,
     ChatKind,
     Clarification,
     CommandInfo,
@@ -37,7 +38,10 @@ class HouseRefused(Exception):
 
 @dataclass
 class MemoryHost:
-    """Everything that was submitted, in order; `refuse` is raised once by the next `submit`, which then keeps nothing."""
+    """Everything that was submitted, in order; `refuse` is raised once by the next `submit`, which then keeps nothing.
+
+    With `refuse_ambient` it takes only what is addressed to the bot, as a house does in a group.
+    """
 
     events: list[InboundEvent] = field(default_factory=list)
     files: dict[str, OpenedFile] = field(default_factory=dict)
@@ -46,6 +50,7 @@ class MemoryHost:
     summaries: dict[ConversationKey, ConversationSummary] = field(default_factory=dict)
     entries: dict[ConversationKey, list[TranscriptEntry]] = field(default_factory=dict)
     refuse: Exception | None = None
+    refuse_ambient: bool = False
     outcome: Outcome = Outcome.ACCEPTED
     strangers: set[str] = field(default_factory=set)
     moves: list[tuple[ConversationKey, str]] = field(default_factory=list)
@@ -61,6 +66,8 @@ class MemoryHost:
         if self.refuse is not None:
             error, self.refuse = self.refuse, None
             raise error
+        if self.refuse_ambient and isinstance(event, MessageReceived) and event.addressed is Addressed.AMBIENT:
+            return Accepted(Outcome.REFUSED)
         key = (event.conversation.channel, event.dedupe_key)
         if key in self._seen:
             return Accepted(Outcome.DUPLICATE)

@@ -25,6 +25,7 @@ TARGETS = (
     "lint",
     "format",
     "check",
+    "fidelity",
     "bench",
     "mutants",
     "image",

@@ -64,7 +64,7 @@ def left(paths: ThreadPaths) -> dict[str, bytes]:
 
 async def test_a_file_is_put_together_and_described(uploads: Uploads, paths: ThreadPaths) -> None:
     assert await uploads.save("t", "notes.txt", pieces(b"one ", b"two")) == Upload(
-        "/mnt/user-data/uploads/notes.txt", "notes.txt", 7, is_image=False
+        "/mnt/user-data/uploads/notes.txt", "notes.txt", 7, "text/plain"
     )
     assert (await uploads.save("t", "x.bin", pieces(PNG))).is_image
     assert left(paths) == {"uploads/notes.txt": b"one two", "uploads/x.bin": PNG}

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from agent import factory
 from bridge.clock import utc_now
 from bridge.dispatch.dispatcher import Dispatcher, Rules
-from bridge.errors import LeaseExpired
+from bridge.errors import LeaseExpired, TranscriptionFailed
 from bridge.files.artifacts import Artifacts
 from bridge.inbox.config import InboxConfig
 from bridge.persistence import clarifications, conversations, inbox, runs, transcript
@@ -33,8 +33,10 @@ from channels.contract import (
     FileRef,
     FileUnavailable,
     InboundEvent,
+    Notice,
     Option,
     Reply,
+    Text,
 )
 from tests.bridge.people import CHAT, message, press
 from tests.bridge.replica import Replica
@@ -59,6 +61,29 @@ class Files:
         if ref.ref == "gone":
             raise FileUnavailable("404", user_message="it has expired")
         await asyncio.to_thread(destination.write_bytes, ref.ref.encode())
+
+
+class Ears:
+    """A transcriber that hears what the file says."""
+
+    def __init__(self) -> None:
+        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def transcribe(self, audio: Path, mime_type: str, language: str | None) -> str:
+        words = await asyncio.to_thread(audio.read_text)
+        match words:
+            case "refused":
+                raise TranscriptionFailed("429", user_message="the service is busy")
+            case "broken":
+                raise RuntimeError("nobody expected this")
+            case "slow":
+                await asyncio.Event().wait()
+            case "wait":
+                self.began.set()
+                await self.go_on.wait()
+        return f"{words} ({mime_type}, {language})" if words.strip() else words
+
+    async def close(self) -> None: ...
 
 
 async def store(house: Replica, *events: InboundEvent) -> list[int]:
@@ -126,10 +151,77 @@ async def test_files_come_with_their_message_and_what_did_not_come_is_said(play:
     told = script.asked[0][-1].text
     assert "/mnt/user-data/uploads/a.txt" in told
     assert "'b.txt' did not come: it has expired" in told
+    reply = await answer(house, await last_run(house))
+    assert [part.text for part in reply.parts if isinstance(part, Notice)] == [
+        "The file 'b.txt' did not come: it has expired."
+    ]
     thread_id = await thread(house)
     entry, _ = await house.database.read(lambda c: transcript.entries(c, thread_id))
     assert [(file.name, file.size_bytes) for file in entry.files] == [("a.txt", 7)]
     assert entry.text == "look"
+
+
+async def test_a_turn_whose_only_file_did_not_come_goes_on_and_says_so_once_over_a_restart(play: Play) -> None:
+    channel = Files()
+    house, script = await play(Says("Half", gate=asyncio.Event()), Says("Seen"), channels={"demo": channel})
+    await decide(house, message("look", files=(FileRef("gone", "b.txt"),)))
+    await script.was_asked(1)
+    await house.queue.stop()
+    await house.queue.start()
+    reply = await answer(house, await last_run(house))
+    assert [type(part) for part in reply.parts] == [Notice, Text]
+    assert "'b.txt' did not come" in script.asked[1][-1].text
+    assert channel.asked == ["gone"]
+
+
+async def test_what_is_spoken_is_told_in_writing_and_the_recording_stays_a_file(play: Play) -> None:
+    house, script = await play(Says("Understood"), channels={"demo": Files()}, transcriber=Ears())
+    refs = (FileRef("buy milk", "voice_5.ogg", "audio/ogg"), FileRef("text", "a.txt"))
+    await decide(house, message("", files=refs, chat_kind=ChatKind.GROUP))
+    await answer(house, await last_run(house))
+
+    told = script.asked[0][-1].text
+    assert "Ann: [Spoken, and put into writing by a machine:] buy milk (audio/ogg, None)" in told
+    assert "/mnt/user-data/uploads/voice_5.ogg" in told
+    thread_id = await thread(house)
+    entry, _ = await house.database.read(lambda c: transcript.entries(c, thread_id))
+    assert entry.text == "🎤 buy milk (audio/ogg, None)"
+    assert [file.name for file in entry.files] == ["voice_5.ogg", "a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("refused", "the service is busy"),
+        ("broken", "it could not be understood"),
+        ("slow", "it took too long"),
+        (" ", "there are no words in it"),
+    ],
+)
+async def test_a_recording_that_is_not_understood_says_why_and_the_turn_goes_on(
+    play: Play, said: str, reason: str
+) -> None:
+    house, script = await play(Says("Never mind"), channels={"demo": Files()}, transcriber=Ears())
+    await decide(house, message("", files=(FileRef(said, "voice.ogg"),)))
+    reply = await answer(house, await last_run(house))
+    problem = f"The recording 'voice.ogg' could not be transcribed: {reason}."
+    assert [part.text for part in reply.parts if isinstance(part, Notice)] == [problem]
+    assert f"[{problem}]" in script.asked[0][-1].text
+    assert "/mnt/user-data/uploads/voice.ogg" in script.asked[0][-1].text
+
+
+async def test_while_one_is_listened_to_other_conversations_are_answered(play: Play) -> None:
+    ears = Ears()
+    house, script = await play(Says("Done"), channels={"demo": Files()}, transcriber=ears)
+    await decide(house, message("", files=(FileRef("wait", "voice.ogg"),)))
+    listening = await last_run(house)
+    async with asyncio.timeout(5):
+        await ears.began.wait()
+    other = await house.run("hello", thread_id="other")
+    assert (await house.ended(other)).status is RunStatus.SUCCESS
+    assert [asked[-1].text for asked in script.asked] == ["hello"]
+    ears.go_on.set()
+    assert (await house.ended(listening)).status is RunStatus.SUCCESS
 
 
 async def test_another_attempt_does_not_fetch_the_files_again(play: Play) -> None:

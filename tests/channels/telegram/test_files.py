@@ -7,7 +7,7 @@ import zlib
 import pytest
 from blockbuster import blockbuster_ctx
 
-from channels.contract import Addressed, Artifact, FileUnavailable, MessageReceived, PieceState
+from channels.contract import Addressed, Artifact, ChannelUnavailable, FileUnavailable, MessageReceived, PieceState
 from tests.channels.telegram.turns import MENTION, asked, final, posted, texts, working
 from tests.simulators.telegram.views import Upload
 
@@ -23,6 +23,26 @@ async def test_an_album_arrives_as_parts_of_one_group_all_addressed(telegram, ch
     assert len({event.group for event in events}) == 1
     assert [event.addressed for event in events] == [Addressed.MENTION] * 3
     assert [event.text for event in events] == ["compare", "", ""]
+
+
+async def test_a_caption_on_any_item_of_an_album_addresses_all_of_them(telegram, channel, host, ana) -> None:
+    """Symptom: the pictures before the one with the caption were never heard of."""
+    group = await telegram.group(ana, bot_status="administrator")
+    picture = {"photo": [{"file_id": "P", "file_unique_id": "u", "width": 4, "height": 4}], "media_group_id": "g-9"}
+    said = {
+        "caption": f"{MENTION}compare",
+        "caption_entities": [{"type": "mention", "offset": 0, "length": len(MENTION) - 1}],
+    }
+    host.refuse_ambient = True
+    for number, extra in enumerate(({}, said, {}), 1):
+        message = {
+            "message_id": 900 + number, "date": 1_790_000_000, "chat": {"id": group, "type": "supergroup", "title": "Team"},
+            "from": {"id": ana.id, "is_bot": False, "first_name": "Ana"}, **picture, **extra,
+        }  # fmt: skip
+        await telegram.inject(message=message)
+    events = await host.wait_for(3)
+    assert [event.message_id for event in events] == ["901", "902", "903"]
+    assert [event.addressed for event in events] == [Addressed.MENTION] * 3
 
 
 async def test_a_file_announced_as_too_large_is_not_asked_for(telegram, channel, host, ana, tmp_path) -> None:
@@ -63,6 +83,30 @@ async def test_a_picture_that_telegram_cannot_show_comes_as_a_document(telegram,
     (file,) = [message.file for message in await posted(telegram, ana.id) if message.file]
     assert file["kind"] == "document"
     assert await telegram.file(file["file_id"]) == wide
+
+
+@pytest.mark.parametrize(
+    "name", ['q"uo"te.csv', "new\nline.csv", "semi;colon=.csv", "@name_of_somebody.csv", "日本 語.csv"]
+)
+async def test_odd_names_arrive_as_they_are(telegram, channel, host, ana, tmp_path, name: str) -> None:
+    turn = await asked(channel, host, ana)
+    host.put_file("/o/a.csv", b"1,2", "text/csv", tmp_path)
+    await turn.show(final("Here.", Artifact("/o/a.csv", name, "text/csv", 3)))
+    (file,) = [message.file for message in await posted(telegram, ana.id) if message.file]
+    assert (file["name"], await telegram.file(file["file_id"])) == (name.replace("\n", "_"), b"1,2")
+
+
+async def test_after_a_crash_between_two_files_only_the_second_comes(telegram, channel, host, ana, tmp_path) -> None:
+    turn = await asked(channel, host, ana)
+    files = [Artifact(f"/o/{name}.csv", f"{name}.csv", "text/csv", 3) for name in "ab"]
+    for file in files:
+        host.put_file(file.path, b"1,2", "text/csv", tmp_path)
+    await telegram.fault("error", "sendDocument", status=500, skip=1)
+    with pytest.raises(ChannelUnavailable):
+        await turn.show(final("Here.", *files))
+    await turn.show(final("Here.", *files))
+    sent = [message.file["name"] for message in await posted(telegram, ana.id) if message.file]
+    assert sent == ["a.csv", "b.csv"]
 
 
 async def test_an_upload_whose_reply_was_lost_is_repeated_saying_so(telegram, channel, host, ana, tmp_path) -> None:

@@ -116,6 +116,60 @@ def test_documents_captions_and_albums() -> None:
     assert (event.text, event.group) == ("read this", "g1")
 
 
+_PLACE = {"latitude": 47.37, "longitude": 8.54}
+_STICKER = {"file_id": "S", "file_unique_id": "u", "type": "regular", "width": 512, "height": 512, "file_size": 9}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"location": _PLACE}, "[Location: latitude 47.37, longitude 8.54]"),
+        ({"location": {**_PLACE, "live_period": 900}}, "[Location: latitude 47.37, longitude 8.54]"),
+        (
+            {"location": _PLACE, "venue": {"location": _PLACE, "title": "Station", "address": "Square 1"}},
+            "[Place: Station, Square 1 (latitude 47.37, longitude 8.54)]",
+        ),
+        ({"contact": {"phone_number": "+41445550100", "first_name": "Kim", "last_name": "Lee"}}, "[Contact: Kim Lee, +41445550100]"),
+        ({"contact": {"phone_number": "+1", "first_name": "Kim"}}, "[Contact: Kim, +1]"),
+        ({"dice": {"emoji": "🎲", "value": 4}}, "[Dice 🎲: 4]"),
+        ({"sticker": {**_STICKER, "is_animated": True, "is_video": False, "emoji": "😀", "set_name": "Cats"}}, "[Sticker: 😀 Cats]"),
+        (
+            {
+                "poll": {
+                    "id": "1", "question": "When?", "total_voter_count": 0, "is_closed": False, "is_anonymous": True,
+                    "type": "regular", "allows_multiple_answers": False, "allows_revoting": False, "members_only": False,
+                    "options": [{"text": text, "voter_count": 0, "persistent_id": text} for text in ("Today", "Later")],
+                }
+            },
+            "[Poll: When? Today / Later]",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_neither_text_nor_file_is_a_line(fields: dict[str, Any], text: str) -> None:
+    event = received(**fields)
+    assert (event.text, event.files) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "name", "mime_type"),
+    [
+        ("video", {"width": 1, "height": 1, "duration": 1, "mime_type": "video/mp4"}, "video_5.mp4", "video/mp4"),
+        ("audio", {"duration": 1, "file_name": "song.flac", "mime_type": "audio/flac"}, "song.flac", "audio/flac"),
+        ("voice", {"duration": 1, "mime_type": "audio/ogg"}, "voice_5.ogg", "audio/ogg"),
+        ("video_note", {"length": 1, "duration": 1}, "video_note_5.mp4", None),
+        (
+            "sticker",
+            {**_STICKER, "is_animated": False, "is_video": False, "emoji": "😀"},
+            "sticker_5.webp",
+            "image/webp",
+        ),
+    ],
+)
+def test_every_kind_of_file_has_a_name(kind: str, extra: dict[str, Any], name: str, mime_type: str | None) -> None:
+    (file,) = received(**{kind: {"file_id": "S", "file_unique_id": "u", "file_size": 9, **extra}}).files
+    assert file == FileRef("S", name, mime_type, 9)
+
+
 def test_the_largest_size_of_a_photo_is_taken() -> None:
     sizes = [
         {"file_id": f"P{width}", "file_unique_id": "u", "width": width, "height": width, "file_size": width}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from channels.contract import TextUnit
 from channels.shared.chunking import measure
 from channels.telegram.markup import styled
-from channels.telegram.styled_text import Styled, chunks, joined, plain
+from channels.telegram.styled_text import Styled, chunks, joined, plain, quiet
 from tests.simulators.telegram.texts import formatted
 
 _SNIPPETS = st.sampled_from(
@@ -70,6 +70,13 @@ def test_lists_tasks_and_quotes() -> None:
         ("<mailto:a@b.c>", "mailto:a@b.c"),
         ('[here](https://x.y "title")', "here (title)"),
         ("![](https://x.y/z.png)", "https://x.y/z.png"),
+        ("[](https://x.y/no-text)", "https://x.y/no-text"),
+        ("[](../no-text)", "../no-text"),
+        ("<a@b.c>", "a@b.c"),
+        ("[![badge](https://x.y/b.svg)](https://x.y)", "badge (https://x.y/b.svg)"),
+        ("[somebody](tg://user?id=42)", "somebody (tg://user?id=42)"),
+        ("| [a](http://x) [b](http://y) |\n|-|", "a (http://x) b (http://y)\n-------------------------"),
+        ("1. | t |\n   |---|\n   | 1 |", "1. \nt\n-\n1"),
     ],
 )
 def test_no_address_vanishes(source: str, text: str) -> None:
@@ -84,10 +91,49 @@ def test_a_code_block_that_is_cut_goes_on_in_the_next_message_with_its_language(
     assert all(part.marks[-1].end == len(part.text) for part in parts)
 
 
+def test_code_that_would_be_cut_near_the_end_of_a_message_begins_the_next() -> None:
+    code = "\n".join(f"value_{number} = {number}" for number in range(100))
+    parts = chunks(styled(f"{'word ' * 700}\n\n```python\n{code}\n```\n\nend"), 4096)
+    assert [part.text.split()[0] for part in parts] == ["word", "value_0"]
+    assert parts[1].text == f"{code}\n\nend"
+
+
+def test_no_part_has_more_marks_than_telegram_shows_and_none_is_lost() -> None:
+    parts = chunks(styled("**b** `c` [l](http://x) " * 90), 4096)
+    assert max(len(part.entities()) for part in parts) < 100
+    assert sum(len(part.entities()) for part in parts) == 270
+    assert all(part.text.startswith(("b", "c", "l")) for part in parts)
+
+
+def test_a_quote_of_nothing_but_code_is_around_it() -> None:
+    assert [entity["type"] for entity in styled("> ```\n> x\n> ```").entities()] == ["blockquote", "pre"]
+
+
 def test_of_too_many_entities_emphasis_goes_first() -> None:
     entities = styled("**b** `c` " * 100).entities()
     assert len(entities) == 100
     assert {entity["type"] for entity in entities} == {"code"}
+
+
+def test_nobody_is_mentioned_and_every_character_stays() -> None:
+    source = "**ask @some_body now** `@code` [see @linked](http://x) me@example.org https://x.y/@z\n\n> @quoted"
+    whole = quiet(styled(source))
+    assert whole.text == styled(source).text
+    stored = formatted(whole.text, None, whole.entities(), limit=4096, may_be_empty=False)
+    assert {entity["type"] for entity in stored.entities} == {"bold", "code", "text_link", "email", "url", "blockquote"}
+    marked = [(mark.kind, whole.text[mark.offset : mark.end]) for mark in whole.marks]
+    assert {
+        ("bold", "ask "),
+        ("code", "@some_body"),
+        ("bold", " now"),
+        ("code", "@quoted"),
+        ("blockquote", "@quoted"),
+    } <= {*marked}
+
+
+def test_a_name_that_a_link_cuts_keeps_the_link() -> None:
+    whole = quiet(styled("@some[body](http://x)"))
+    assert [mark.kind for mark in whole.marks] == ["text_link"]
 
 
 def test_joining_moves_the_marks_and_skips_what_is_empty() -> None:

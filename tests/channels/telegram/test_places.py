@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from channels.contract import Addressed, Artifact, MessageEdited, MessageReceived
+from channels.contract import ActivityState, Addressed, Artifact, MessageEdited, MessageReceived, ToolActivity
 from tests.channels.telegram.turns import MENTION, asked, final, made_channel, posted, texts, working
 from tests.contracts.host import MemoryHost
 
@@ -130,3 +130,18 @@ async def test_sixteen_chats_at_once_all_get_their_answer(telegram, channel, hos
         await turn.show_at_last(final(f"answer for {turn.chat}"))
     for person in people:
         assert await texts(telegram, person.id) == [f"answer for {person.id}"]
+
+
+async def test_in_a_group_nobody_is_called_by_what_the_agent_writes(telegram, channel, host, ana) -> None:
+    """Symptom: an answer about `@dataclass` notified whoever has that name."""
+    group = await telegram.group(ana)
+    turn = await asked(channel, host, ana, f"{MENTION}go", chat=group)
+    step = ToolActivity("1", "search", ActivityState.RUNNING, "@types/node")
+    await turn.show(working("**Ask @somebody_else**", step))
+    await turn.show_at_last(final("**Ask @somebody_else** or [him](tg://user?id=42), me@example.org."))
+    (message,) = await posted(telegram, group)
+    assert [state.text for state in message.edits] == [
+        "Ask @somebody_else\n\n⏳ search · @types/node",
+        "Ask @somebody_else or him (tg://user?id=42), me@example.org.",
+    ]
+    assert [entity["type"] for entity in message.entities] == ["bold", "code", "email"]

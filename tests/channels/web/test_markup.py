@@ -34,6 +34,18 @@ def test_a_code_block_keeps_its_language_and_its_text() -> None:
     )
 
 
+def test_a_formula_stands_as_it_was_written() -> None:
+    assert (
+        to_html("so $a*b*c$ and\n\n$$\n- x_1 < y\n$$\n")
+        == "<p>so $a*b*c$ and</p>\n<p>$$<br>\n- x_1 &lt; y<br>\n$$</p>\n"
+    )
+
+
+def test_a_list_as_deep_as_people_write_is_shown_to_its_end() -> None:
+    """Symptom: of a list with more than nine levels the rest was gone."""
+    assert "level 19" in to_html("".join(f"{'  ' * depth}- level {depth}\n" for depth in range(20)))
+
+
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -71,6 +83,28 @@ def test_a_picture_is_a_link_so_that_nothing_is_loaded_from_outside() -> None:
     html = to_html("![chart](https://example.org/x.png?secret=1)")
     assert "<img" not in html
     assert '<a href="https://example.org/x.png?secret=1"' in html
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("[here](../other.md)", "here (../other.md)"),
+        ("[call](tel:+41445550100)", "call (tel:+41445550100)"),
+        ("[report](/mnt/user-data/outputs/a.md)", "report (/mnt/user-data/outputs/a.md)"),
+        ("[](../x)", "../x"),
+        ("<tel:+1>", "tel:+1"),
+        ("[x](https://e.org 'title')", "x (title)"),
+        ("[![badge](https://e.org/b.svg)](https://e.org)", "badge (https://e.org/b.svg)"),
+    ],
+)
+def test_an_address_that_a_browser_does_not_follow_is_said(source: str, text: str) -> None:
+    assert re.sub(r"<[^>]*>", "", to_html(source)).strip() == text
+
+
+def test_tight_and_loose_lists_of_tasks() -> None:
+    assert "<p>" not in to_html("- [x] a\n- [ ] b\n")
+    assert to_html("- a\n\n- b\n").count("<p>") == 2
+    assert to_html("- [x] a\n").startswith('<ul class="contains-task-list">\n<li class="task-list-item"><input')
 
 
 @given(st.text(alphabet=st.sampled_from("<>\"'`[]()!*_~|#-\n &;:/ajsx"), max_size=120))
