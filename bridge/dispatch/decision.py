@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from bridge.runs.records import CancelAction
-from channels.contract import ChoiceSelected, PressVerdict, StopRequested
+from channels.contract import Press, PressVerdict
 
 
 @dataclass(slots=True)
@@ -14,5 +14,5 @@ class Effects:
     deliveries_stored: bool = False
     to_stop: dict[str, CancelAction] = field(default_factory=dict)
     threads_changed: set[str] = field(default_factory=set)
-    press: tuple[ChoiceSelected | StopRequested, PressVerdict] | None = None
+    press: tuple[Press, PressVerdict] | None = None
     again: bool = False  # more may be decided in this conversation now

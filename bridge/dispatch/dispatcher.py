@@ -16,7 +16,7 @@ from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, conversations, deliveries, inbox, runs, threads, transcript
+from bridge.persistence import conversations, deliveries, inbox, runs, threads, transcript
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import NewDelivery
@@ -28,7 +28,6 @@ from bridge.runs.turn_input import as_said
 from channels.contract import (
     ChannelSection,
     ChoiceSelected,
-    ClarificationState,
     ConversationKey,
     MessageDeleted,
     MessageEdited,
@@ -146,30 +145,26 @@ class _Decision:
         self._settle(EventState.DECIDED)
 
     def _message(self, event: MessageReceived) -> None:
-        turn = self._turn()
-        question = clarifications.open_on(self._connection, turn.thread_id)
-        if question is not None:
-            if answers.has_expired(question, self._now):
-                answers.settle(self._connection, question, ClarificationState.EXPIRED, self._now, self._effects)
-            elif answers.may_answer(question, event.chat_kind, event.sender.id):
-                text = "\n\n".join(said.text for said in self._messages() if said.text)
-                if answers.answer_in_words(turn, question, text, event.sender.name):
-                    return
-        policy = self._settings.busy or self._rules.sections[self._conversation.key.channel].busy
-        if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation):
+        turn, spec = self._turn(), None
+        question = answers.waiting_for(turn, event.sender.id)
+        if question is not None and (spec := answers.answer_in_words(turn, question)) is None:
+            return
+        policy = self._settings.busy or self._section.busy
+        if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation, spec=spec):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
 
     @property
+    def _section(self) -> ChannelSection:
+        return self._rules.sections[self._conversation.key.channel]
+
+    @property
     def _settings(self) -> ConversationSettings:
         return ConversationSettings.of(self._conversation.settings)
 
-    def _messages(self) -> Sequence[MessageReceived]:
-        return [stored.event for stored in self._events if isinstance(stored.event, MessageReceived)]
-
     def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
-        section = self._rules.sections[self._conversation.key.channel]
+        section = self._section
         call = Call(
             connection=self._connection,
             conversation=self._conversation,
@@ -186,13 +181,10 @@ class _Decision:
         self._say(event, command.run(call) if command.is_for(call) else refused)
 
     def _press(self, press: ChoiceSelected) -> None:
-        record = clarifications.find(self._connection, press.token)
-        if record is not None and answers.has_expired(record, self._now):
-            answers.settle(self._connection, record, ClarificationState.EXPIRED, self._now, self._effects)
-            record = clarifications.find(self._connection, press.token)
-        conversation = self._conversation
-        problem = answers.objection(record, press, conversation.chat_kind, conversation.thread_id)
-        if problem is not None or record is None:
+        record = answers.found(self._connection, press.token, self._now, self._effects)
+        admin = is_admin(self._section, press.sender.id)
+        problem = answers.objection(record, press, self._conversation, is_admin=admin) if record else answers.GONE
+        if record is None or problem is not None:
             self._effects.press = (press, PressVerdict(accepted=False, text=problem or answers.GONE))
         else:
             self._effects.press = (press, answers.answer_by_press(self._turn(), record, press))

@@ -36,8 +36,8 @@ class Turn:
         return self.events[0]
 
 
-def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
-    """Find the turn's place; False (and nothing done) if too many wait already."""
+def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
+    """Find the turn's place; False (and nothing done) if too many wait already. `spec` is what it is to do, if not just its messages."""
     open_runs = runs.open_on(turn.connection, turn.thread_id)
     running = next((run for run in open_runs if run.status is RunStatus.RUNNING and run.cancel_action is None), None)
     if policy is BusyPolicy.STEER and running is not None and not _has_files(turn):
@@ -47,11 +47,11 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
     elif policy is BusyPolicy.INTERRUPT:
         turn.effects.to_stop |= stop_all(turn.connection, open_runs, CancelAction.INTERRUPT, now=turn.now)
         turn.effects.threads_changed.add(turn.thread_id)
-        begin(turn)
+        begin(turn, spec)
     elif sum(run.status is RunStatus.PENDING for run in open_runs) >= most_waiting:
         return False
     else:
-        begin(turn)
+        begin(turn, spec)
     return True
 
 

@@ -193,6 +193,7 @@ clarifications = Table(
     Column("thread_id", Text, nullable=False),
     Column("asked_of", Text, nullable=False),  # the person whose message led to the question
     Column("question", Text, nullable=False),  # the contract's Clarification, as asked
+    Column("filled", Document),  # {step, filled}: what was chosen or written so far
     Column("state", Text, nullable=False),  # ClarificationState
     Column("answer", Text, nullable=False, server_default=""),
     Column("answered_by", Text, nullable=False, server_default=""),

@@ -59,6 +59,7 @@ class RunSpec:
     interrupt_after: Sequence[str] | Literal["*"] | None = None
     durability: Literal["sync", "async", "exit"] = "async"
     trigger_event: int | None = None  # the inbox row whose message (with its files) is the input
+    answers: str | None = None  # the agent's request that this message answers in words
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ from channels.contract.events import (
     MessageDeleted,
     MessageEdited,
     MessageReceived,
+    Press,
+    PressAction,
     Sender,
     StopRequested,
     event_from_json,
@@ -53,6 +55,7 @@ from channels.contract.host import (
     TranscriptFile,
 )
 from channels.contract.reply import (
+    PLAIN_ANSWER,
     ActivityState,
     Artifact,
     Clarification,
@@ -73,6 +76,7 @@ from channels.contract.reply import (
 )
 
 __all__ = [
+    "PLAIN_ANSWER",
     "Accepted",
     "Access",
     "ActivityState",
@@ -117,6 +121,8 @@ __all__ = [
     "Pace",
     "Piece",
     "PieceState",
+    "Press",
+    "PressAction",
     "PressVerdict",
     "RateLimited",
     "ReceiptSign",

@@ -11,7 +11,7 @@ from aiohttp import web
 from channels.contract.capabilities import ChannelCapabilities
 from channels.contract.conversation import ConversationKey
 from channels.contract.delivery import DeliveryReceipt, DeliveryTarget
-from channels.contract.events import ChoiceSelected, FileRef, StopRequested
+from channels.contract.events import FileRef, Press
 from channels.contract.host import ChannelHost
 from channels.contract.reply import Reply
 
@@ -121,7 +121,7 @@ class SupportsReactions(Protocol):
 class SupportsPressAnswer(Protocol):
     """The platform waits (about 3 seconds) for a word about a press."""
 
-    async def answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+    async def answer_press(self, press: Press, verdict: PressVerdict) -> None:
         """Show the verdict to the person who pressed."""
 
 

@@ -6,10 +6,19 @@ import re
 import uuid
 from dataclasses import dataclass
 
-from channels.contract import ConversationKey
+from channels.contract import ConversationKey, PressAction
 
 CHANNEL = "telegram"
 _MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+_ACTION_SIGNS = {
+    PressAction.CHOOSE: "+",
+    PressAction.UNCHOOSE: "-",
+    PressAction.DONE: "d",
+    PressAction.SKIP: "s",
+    PressAction.BACK: "b",
+}
+_ACTIONS = {sign: action for action, sign in _ACTION_SIGNS.items()}
+_CHOICE = re.compile(r"(?P<step>[0-9]{1,3})(?P<action>[-+dsb])(?P<option>[0-9]{0,4})")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -46,10 +55,12 @@ def draft_id(delivery_id: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChoicePress:
-    """The press on an option of the clarification with this token."""
+    """A press on the clarification with this token: what it does to the field at `step`, and with which option."""
 
     token: str
-    option: int
+    option: int | None = None
+    action: PressAction = PressAction.CHOOSE
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,8 @@ ButtonPress = ChoicePress | StopPress
 def callback_data(press: ButtonPress) -> str:
     """What a button carries (at most 64 bytes). A run id too long for it is left out: the press then stops whatever runs."""
     if isinstance(press, ChoicePress):
-        return f"c:{press.token}:{press.option}"
+        option = "" if press.option is None else press.option
+        return f"c:{press.token}:{press.step}{_ACTION_SIGNS[press.action]}{option}"
     if press.run_id is None:
         return "s:"
     data = f"s:{_shortened(press.run_id)}"
@@ -75,10 +87,11 @@ def callback_data(press: ButtonPress) -> str:
 def parse_callback_data(data: str) -> ButtonPress | None:
     """Read back what `callback_data` wrote; None for anything else."""
     match data.split(":"):
-        case ["c", token, option] if _TOKEN.fullmatch(token) and option.isascii() and option.isdigit():
-            return ChoicePress(token, int(option))
-        case ["s", *rest]:
-            return StopPress(_lengthened(":".join(rest)) or None)
+        case ["c", token, rest] if _TOKEN.fullmatch(token) and (match := _CHOICE.fullmatch(rest)):
+            option = int(match["option"]) if match["option"] else None
+            return ChoicePress(token, option, _ACTIONS[match["action"]], int(match["step"]))
+        case ["s", *run_id]:
+            return StopPress(_lengthened(":".join(run_id)) or None)
         case _:
             return None
 

@@ -48,8 +48,8 @@ class _Press:
     def event(self, press: ButtonPress) -> ChoiceSelected | StopRequested:
         about = {field.name: getattr(self, field.name) for field in fields(self)}
         match press:
-            case ChoicePress(token, option):
-                return ChoiceSelected(token=token, option=option, **about)
+            case ChoicePress(token, option, action, step):
+                return ChoiceSelected(token=token, option=option, action=action, step=step, **about)
             case StopPress(run_id):
                 return StopRequested(run_id=run_id, **about)
 

@@ -8,7 +8,6 @@ from channels.contract import (
     ActivityState,
     Artifact,
     Clarification,
-    ClarificationState,
     Notice,
     NoticeKind,
     Reply,
@@ -20,8 +19,9 @@ from channels.contract import (
     ToolActivity,
 )
 from channels.shared.chunking import measure
-from channels.telegram.ids import ChoicePress, StopPress, callback_data
+from channels.telegram.ids import StopPress, callback_data
 from channels.telegram.markup import styled
+from channels.telegram.questions import Button, Keyboard, question_rows, question_text
 from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
 
 TEXT_LIMIT = 4096  # UTF-16 units after entities parsing, Bot API sendMessage
@@ -31,8 +31,7 @@ REPEAT_LINE = "⚠️ This may be a repeat: Telegram did not confirm the earlier
 _CHUNK_LIMIT = TEXT_LIMIT - 96  # leaves room for the line above
 _PLACEHOLDER = "…"
 _DONE = "✓"
-_LONGEST_LABEL = 48
-_MOST_BUTTONS = 100  # what keyboards take in practice
+_MOST_ROWS = 90  # keyboards take a hundred buttons in practice, and the last row may have several
 _MOST_ACTIVITIES = 4
 _ACTIVITY_SIGNS = {ActivityState.RUNNING: "⏳", ActivityState.DONE: "✓", ActivityState.FAILED: "✗"}
 _TODO_SIGNS = {"pending": "☐", "in_progress": "▸", "completed": "☑"}
@@ -42,17 +41,6 @@ _NOTICE_SIGNS = {
     NoticeKind.STOPPED: "⏹",
     NoticeKind.ERROR: "⚠️",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """One button of an inline keyboard; `data` comes back with the press."""
-
-    label: str
-    data: str
-
-
-Keyboard = tuple[tuple[Button, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +121,7 @@ def _body(reply: Reply) -> Iterator[Styled]:
             case Notice(notice, text):
                 yield plain(f"{_NOTICE_SIGNS[notice]} {text}")
             case Clarification():
-                yield _question(part)
+                yield question_text(part)
             case Artifact() if part.size_bytes > UPLOAD_LIMIT_BYTES:
                 yield plain(f"📎 {part.name}: too large to send ({part.size_bytes / 1e6:.0f} MB; Telegram takes 50 MB)")
             case Todos(items) if reply.is_final and any(todo.status != "completed" for todo in items):
@@ -164,61 +152,12 @@ def _with_footer(texts: list[Styled], footer: Styled) -> list[Styled]:
     return [*texts[:-1], whole]
 
 
-def _question(asked: Clarification) -> Styled:
-    parts = [styled(asked.context), styled(f"{asked.icon} {asked.question}".strip())]
-    if asked.state is ClarificationState.OPEN:
-        parts += [_options(asked), _fields(asked)]
-    else:
-        parts.append(plain(_verdict(asked)))
-    return joined(parts)
-
-
-def _options(asked: Clarification) -> Styled:
-    """All options in full where a button can't show them so."""
-    if all(len(option.label) <= _LONGEST_LABEL and not option.description for option in asked.options):
-        return Styled()
-    lines = (
-        f"{number}. {option.label}" + (f" — {option.description}" if option.description else "")
-        for number, option in enumerate(asked.options, 1)
-    )
-    return plain("\n".join(lines))
-
-
-def _fields(asked: Clarification) -> Styled:
-    lines = [
-        f"• {field.label}" + (f" ({' / '.join(option.label for option in field.options)})" if field.options else "")
-        for field in asked.fields
-    ]
-    return plain("\n".join([*lines, "Please answer in a message."]) if lines else "")
-
-
-def _verdict(asked: Clarification) -> str:
-    match asked.state:
-        case ClarificationState.ANSWERED:
-            return f"✅ {asked.answered_by}: {asked.answer}" if asked.answered_by else f"✅ {asked.answer}"
-        case ClarificationState.EXPIRED:
-            return "⌛ This question has expired."
-        case _:
-            return "✖️ This question was withdrawn."
-
-
 def _keyboard(reply: Reply) -> Keyboard:
-    rows: list[tuple[Button, ...]] = [
-        (Button(_label(number, option.label, len(asked.options)), callback_data(ChoicePress(asked.token, number))),)
-        for asked in reply.parts
-        if isinstance(asked, Clarification) and asked.state is ClarificationState.OPEN
-        for number, option in enumerate(asked.options)
-    ]
-    del rows[_MOST_BUTTONS - 1 :]  # whoever finds none for the answer can write it
+    rows = [row for part in reply.parts if isinstance(part, Clarification) for row in question_rows(part)]
+    del rows[_MOST_ROWS - 1 :]  # whoever finds none for the answer can write it
     if reply.can_stop:
         rows.append((Button("⏹ Stop", callback_data(StopPress(reply.run_id))),))
     return tuple(rows)
-
-
-def _label(number: int, label: str, options: int) -> str:
-    if len(label) <= _LONGEST_LABEL:
-        return label if label.strip() else f"{number + 1} / {options}"
-    return f"{number + 1}. {label[: _LONGEST_LABEL - 1]}…"
 
 
 def _files(reply: Reply) -> Iterator[FilePayload]:

@@ -103,9 +103,10 @@ class Conversations:
             raise Refusal(404, "There is no such question.")
         if question.state is not ClarificationState.OPEN:
             raise Refusal(409, render.closed_words(question))
-        if problem := inbound.misfit(posted, question):
+        pressed = inbound.choice_selected(posted, visit.conversation, datetime.now(UTC))
+        if problem := inbound.misfit(pressed, question):
             raise Refusal(422, problem)
-        return await _submit(visit, inbound.choice_selected(posted, visit.conversation, datetime.now(UTC)))
+        return await _submit(visit, pressed)
 
     async def _is_asked_here(self, visit: ConversationVisit, token: str) -> bool:
         """Whether the question stands in this conversation: another person's must not be found by its token."""

@@ -9,13 +9,17 @@ from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Gate, Text, ToolCall
 from tests.simulators.telegram.client import TelegramSimulator
-from tests.simulators.telegram.views import ChatView, Upload
+from tests.simulators.telegram.views import ChatView, MessageView, Upload
 
 pytestmark = pytest.mark.e2e
 
 
 def texts(view: ChatView) -> list[str]:
     return [message.text for message in view.messages]
+
+
+def labels(message: MessageView) -> list[str]:
+    return [button["text"] for button in message.buttons]
 
 
 async def test_a_message_streams_and_ends_whole(
@@ -47,24 +51,29 @@ async def test_a_group_hears_an_answer_only_when_it_asks(
     assert await telegram.violations() == []
 
 
-async def test_a_question_is_answered_by_a_press_also_after_a_restart(
+async def test_a_choice_of_several_that_is_half_made_survives_a_restart(
     program: Program, telegram: TelegramSimulator, model: ModelSimulator
 ) -> None:
     ana = await telegram.person()
     await model.script(
-        ToolCall("ask_clarification", {"question": "Which colour?", "options": ["red", "blue"]}), match="paint"
+        ToolCall("ask_clarification", {"question": "Which colours?", "options": ["red", "blue"], "multiple": True}),
+        match="paint",
     )
-    await model.script(Text("It is blue now."), match="blue")
+    await model.script(Text("It is both now."), match="red, blue")
     await ana.send("paint the house")
     chat = await telegram.wait_for(ana.id, lambda view: view.messages[-1].buttons, 20)
     question = chat.messages[-1]
-    assert "Which colour?" in question.text
+    assert "Which colours?" in question.text
+    await ana.press_label(question.message_id, "☐ red")
+    await telegram.wait_for(ana.id, lambda view: "☑ red" in labels(view.message(question.message_id)), 20)
     await program.stop()
     await program.start()
-    press = await ana.press(question.message_id, question.callback_data("blue"))
-    chat = await telegram.wait_for(ana.id, lambda view: "It is blue now." in texts(view), 20)
-    copy = next(message for message in chat.messages if message.message_id == question.message_id)
-    assert "blue" in copy.text
+    await ana.press_label(question.message_id, "☐ blue")
+    await telegram.wait_for(ana.id, lambda view: "☑ blue" in labels(view.message(question.message_id)), 20)
+    press = await ana.press_label(question.message_id, "✔ Done")
+    chat = await telegram.wait_for(ana.id, lambda view: "It is both now." in texts(view), 20)
+    copy = chat.message(question.message_id)
+    assert "red, blue" in copy.text
     assert not copy.buttons
     assert await telegram.press_answers(press)
     assert await telegram.violations() == []

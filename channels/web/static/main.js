@@ -199,9 +199,11 @@ class App {
     if (suggestion.attach) this.composer.chooseFiles();
   }
 
-  async press(answer) {
+  /** `stays`: the question goes on, so the person stays where they are. */
+  async press(answer, { stays = false } = {}) {
     const id = this.current;
     await postPress(id, answer);
+    if (stays) return;
     this.scrolling.toEnd();
     this.composer.focus();
   }

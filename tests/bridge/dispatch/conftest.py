@@ -26,6 +26,7 @@ from channels.contract import (
     InboundEvent,
     Option,
     Reply,
+    ReplyPart,
     ReplyPhase,
     Text,
     TranscriptEntry,
@@ -65,13 +66,14 @@ class Desk:
         key: ConversationKey = CHAT,
         *,
         busy: BusyPolicy = BusyPolicy.QUEUE,
+        admins: Sequence[str] = (),
         debounce: float = 0,
         models: Sequence[ModelInfo] = (),
         **settings: Any,
     ) -> Effects | NotYet | None:
         """Decide one thing."""
         rules = Rules(
-            {"demo": ChannelSection(busy=busy)},
+            {"demo": ChannelSection(busy=busy, admins=tuple(admins))},
             RunsConfig(**settings),
             InboxConfig(debounce_seconds=debounce),
             "lead",
@@ -126,9 +128,9 @@ class Desk:
         return await self.database.read(lambda c: transcript.entries(c, thread_id))
 
     async def ask(
-        self, *options: str, of: str = "ann", by: AskedBy = AskedBy.QUESTION, token: str = "tok"
+        self, *options: str, of: str = "ann", by: AskedBy = AskedBy.QUESTION, token: str = "tok", **details: Any
     ) -> RunRecord:
-        """Let a run end with a question."""
+        """Let a run end with a question; `details` are more of its fields."""
         if not any(run.status is RunStatus.PENDING for run in await self.runs()):
             raise AssertionError("begin a turn first")
         run = await self.begin()
@@ -137,6 +139,7 @@ class Desk:
             "Which?",
             options=tuple(Option(label, f"value of {label}") for label in options),
             expires_at=self.clock.now.replace(hour=23),
+            **details,
         )
         record = ClarificationRecord(question, run.run_id, f"call-{token}", run.thread_id, by, of)
 
@@ -156,6 +159,12 @@ class Desk:
 
     async def state(self, event_id: int) -> EventState:
         return (await self.event(event_id)).state
+
+    async def shown(self, run: RunRecord) -> Sequence[ReplyPart]:
+        """The parts of a run's answer as the transcript has them now."""
+        reply = await self.database.read(lambda c: transcript.reply_of(c, run.run_id))
+        assert reply is not None
+        return reply.parts
 
     async def take_deliveries(self) -> list[str]:
         """Claim what is owed, and say its ids."""

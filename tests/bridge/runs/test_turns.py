@@ -221,7 +221,7 @@ async def test_a_question_is_stored_shown_and_answered_by_the_next_turn(play: Pl
 
     await answer(house, await last_run(house))
     assert script.asked[1][-1].text == "Blue"
-    assert script.asked[1][-1].additional_kwargs["human_input_response"]["answer"] == "Blue"
+    assert script.asked[1][-1].additional_kwargs["human_input_response"]["value"] == "Blue"
 
 
 async def test_a_file_handed_over_is_shown_and_one_that_is_not_there_is_not(play: Play) -> None:
@@ -327,7 +327,7 @@ async def test_a_stop_releases_what_was_not_told(play: Play) -> None:
 async def test_an_interrupt_of_the_graph_is_asked_like_a_question(play: Play) -> None:
     house, _ = await play(Says("done"))
     run = await house.ended(await house.run("hi"))
-    observer = Observer(run, "ann", house.database, Artifacts(house.agent.paths), utc_now)
+    observer = Observer(run, "ann", house.database, Artifacts(house.agent.paths), utc_now, expiry_seconds=60)
     value = {"question": "Really delete?", "options": ["yes", "no"]}
     update = {"__interrupt__": (Interrupt(value=value, id="i-1"), Interrupt(value="Go on?", id="i-2"))}
 

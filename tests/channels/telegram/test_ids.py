@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.contract import ConversationKey
+from channels.contract import ConversationKey, PressAction
 from channels.telegram.ids import (
     Address,
     ChoicePress,
@@ -33,11 +33,15 @@ def test_another_channels_conversation_has_no_address() -> None:
         Address.of(ConversationKey("slack", "T1", "C1"))
 
 
-@given(_TOKENS, st.integers(0, 99))
-def test_a_choice_fits_a_button_and_comes_back(token: str, option: int) -> None:
-    data = callback_data(ChoicePress(token, option))
+_BY_BUTTON = st.sampled_from([action for action in PressAction if action is not PressAction.SUBMIT])
+
+
+@given(_TOKENS, st.none() | st.integers(0, 99), _BY_BUTTON, st.integers(0, 15))
+def test_a_choice_fits_a_button_and_comes_back(token: str, option: int | None, action: PressAction, step: int) -> None:
+    press = ChoicePress(token, option, action, step)
+    data = callback_data(press)
     assert len(data.encode()) <= 64
-    assert parse_callback_data(data) == ChoicePress(token, option)
+    assert parse_callback_data(data) == press
 
 
 @given(st.uuids().map(str) | st.text(max_size=80) | st.uuids().map(lambda run: run.hex.upper()))
@@ -55,7 +59,9 @@ def _is_uuid(text: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("data", ["", "c", "c:", "c:tok", "c:tok:x", "c:tok:-1", "c:tok:²", "x:1", "c::1", "c:a:1:2"])
+@pytest.mark.parametrize(
+    "data", ["", "c", "c:", "c:tok", "c:tok:x", "c:tok:-1", "c:tok:²", "x:1", "c::1", "c:a:1:2", "c:a:1x2", "c:a:+2"]
+)
 def test_what_no_button_of_ours_carries_is_no_press(data: str) -> None:
     assert parse_callback_data(data) is None
 

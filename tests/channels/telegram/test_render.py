@@ -7,7 +7,6 @@ from channels.contract import (
     Artifact,
     Clarification,
     ClarificationState,
-    FormField,
     Notice,
     NoticeKind,
     Option,
@@ -94,13 +93,6 @@ def test_long_options_stand_in_full_in_the_text() -> None:
     assert "2. B — why" in message.content.text
     assert message.keyboard[0][0].label.startswith("1. A very long")
     assert len(message.keyboard[0][0].label) <= 52
-
-
-def test_a_form_asks_for_a_message() -> None:
-    field = FormField("size", "Size", (Option("S", "s"), Option("L", "l")))
-    (message,) = final(Clarification("tok", "Order", fields=(field,))).texts
-    assert "• Size (S / L)" in message.content.text
-    assert message.keyboard == ()
 
 
 @pytest.mark.parametrize(
