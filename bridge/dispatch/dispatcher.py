@@ -10,7 +10,7 @@ from agent.models import ModelInfo
 from bridge import conversation_threads
 from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
-from bridge.dispatch import answers, edits, turns
+from bridge.dispatch import answers, edits, feedback, turns
 from bridge.dispatch.access import is_admin
 from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
@@ -29,6 +29,7 @@ from channels.contract import (
     ChannelSection,
     ChoiceSelected,
     ConversationKey,
+    FeedbackGiven,
     MessageDeleted,
     MessageEdited,
     MessageReceived,
@@ -128,7 +129,7 @@ class _Decision:
         self._effects = effects
 
     def decide(self) -> None:
-        """Decide by what the person did. A thumb is noted; what follows from it is a later matter."""
+        """Decide by what the person did."""
         match self._events[0].event:
             case MessageReceived() as event if called := recognise(event.text):
                 self._command(event, *called)
@@ -138,6 +139,8 @@ class _Decision:
                 self._press(event)
             case StopRequested() as event:
                 self._stop(event)
+            case FeedbackGiven() as event:
+                self._effects.press = (event, feedback.take(self._connection, event, now=self._now))
             case MessageEdited() as event:
                 edits.edit(self._connection, event, now=self._now, effects=self._effects)
             case MessageDeleted() as event:

@@ -208,6 +208,21 @@ clarifications = Table(
     ),
 )
 
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("feedback_id", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", ondelete="CASCADE"), nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("message_id", Text),  # of the agent, where a client names one; none for the whole answer
+    Column("rating", Integer, nullable=False),  # 1, -1
+    Column("comment", Text, nullable=False, server_default=""),
+    Column("created_at", UtcTime, nullable=False),  # when this opinion was given
+    UniqueConstraint("thread_id", "run_id", "user_id"),
+    Index(None, "run_id"),
+)
+
 deliveries = Table(
     "deliveries",
     metadata,

@@ -19,15 +19,14 @@ from channels.contract import (
     ChannelNotConfigured,
     ChannelUnavailable,
     ChatKind,
-    ChoiceSelected,
     ConversationKey,
     DeliveryReceipt,
     DeliveryTarget,
     FileRef,
+    Press,
     PressVerdict,
     ReceiptSign,
     Reply,
-    StopRequested,
     TextUnit,
 )
 from channels.telegram.albums import Albums
@@ -157,7 +156,7 @@ class TelegramChannel:
         target.permit()
         means = Means(self._outbound, self._throttle, self._host)
         presentation = Presentation(means, target, receipt, is_final=reply.is_final)
-        rendered = render(reply)
+        rendered = render(reply, thumbs=self._section.feedback)
         if self._grows_as_draft(target, reply, rendered, presentation):
             await self._show_growing(presentation, target, reply, rendered)
         else:
@@ -179,7 +178,7 @@ class TelegramChannel:
         """Put the sign on the person's message."""
         await self._outbound.react(Address.of(conversation), int(message_id), _SIGNS[sign])
 
-    async def answer_press(self, press: ChoiceSelected | StopRequested, verdict: PressVerdict) -> None:
+    async def answer_press(self, press: Press, verdict: PressVerdict) -> None:
         """Show the verdict over the chat; refusals as an alert."""
         await self._presses.answer(press.dedupe_key, verdict)
 

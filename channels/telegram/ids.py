@@ -5,11 +5,12 @@ import hashlib
 import re
 import uuid
 from dataclasses import dataclass
+from typing import Literal
 
 from channels.contract import ConversationKey, PressAction
 
 CHANNEL = "telegram"
-_MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
 _ACTION_SIGNS = {
     PressAction.CHOOSE: "+",
     PressAction.UNCHOOSE: "-",
@@ -70,18 +71,31 @@ class StopPress:
     run_id: str | None
 
 
-ButtonPress = ChoicePress | StopPress
+@dataclass(frozen=True, slots=True)
+class ThumbPress:
+    """A thumb, up (1) or down (-1), under the answer of this run."""
+
+    run_id: str
+    rating: Literal[-1, 1]
+
+
+ButtonPress = ChoicePress | StopPress | ThumbPress
 
 
 def callback_data(press: ButtonPress) -> str:
-    """What a button carries (at most 64 bytes). A run id too long for it is left out: the press then stops whatever runs."""
+    """What a button carries (at most 64 bytes, but for a thumb with a run id that is none of ours).
+
+    A run id too long for it is left out of a stop, which then stops whatever runs.
+    """
     if isinstance(press, ChoicePress):
         option = "" if press.option is None else press.option
         return f"c:{press.token}:{press.step}{_ACTION_SIGNS[press.action]}{option}"
+    if isinstance(press, ThumbPress):
+        return f"f:{'+' if press.rating > 0 else '-'}{_shortened(press.run_id)}"
     if press.run_id is None:
         return "s:"
     data = f"s:{_shortened(press.run_id)}"
-    return data if len(data.encode()) <= _MOST_CALLBACK_BYTES else "s:"
+    return data if len(data.encode()) <= MOST_CALLBACK_BYTES else "s:"
 
 
 def parse_callback_data(data: str) -> ButtonPress | None:
@@ -90,6 +104,9 @@ def parse_callback_data(data: str) -> ButtonPress | None:
         case ["c", token, rest] if _TOKEN.fullmatch(token) and (match := _CHOICE.fullmatch(rest)):
             option = int(match["option"]) if match["option"] else None
             return ChoicePress(token, option, _ACTIONS[match["action"]], int(match["step"]))
+        case ["f", *run_id] if (sign := ":".join(run_id)[:1]) in {"+", "-"}:
+            rated = _lengthened(":".join(run_id)[1:])
+            return ThumbPress(rated, 1 if sign == "+" else -1) if rated else None
         case ["s", *run_id]:
             return StopPress(_lengthened(":".join(run_id)) or None)
         case _:

@@ -13,14 +13,16 @@ from channels.contract import (
     ChatKind,
     ChoiceSelected,
     ConversationKey,
+    FeedbackGiven,
     FileRef,
     InboundEvent,
     MessageEdited,
     MessageReceived,
+    Press,
     Sender,
     StopRequested,
 )
-from channels.telegram.ids import Address, ButtonPress, ChoicePress, StopPress, parse_callback_data
+from channels.telegram.ids import Address, ButtonPress, ChoicePress, StopPress, ThumbPress, parse_callback_data
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
@@ -45,13 +47,15 @@ class _Press:
     dedupe_key: str
     occurred_at: datetime
 
-    def event(self, press: ButtonPress) -> ChoiceSelected | StopRequested:
+    def event(self, press: ButtonPress) -> Press:
         about = {field.name: getattr(self, field.name) for field in fields(self)}
         match press:
             case ChoicePress(token, option, action, step):
                 return ChoiceSelected(token=token, option=option, action=action, step=step, **about)
             case StopPress(run_id):
                 return StopRequested(run_id=run_id, **about)
+            case ThumbPress(run_id, rating):
+                return FeedbackGiven(run_id=run_id, rating=rating, **about)
 
 
 @dataclass(frozen=True, slots=True)

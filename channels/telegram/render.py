@@ -19,7 +19,7 @@ from channels.contract import (
     ToolActivity,
 )
 from channels.shared.chunking import measure
-from channels.telegram.ids import StopPress, callback_data
+from channels.telegram.ids import MOST_CALLBACK_BYTES, StopPress, ThumbPress, callback_data
 from channels.telegram.markup import styled
 from channels.telegram.questions import Button, Keyboard, question_rows, question_text
 from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
@@ -84,9 +84,10 @@ class Rendered:
     files: tuple[FilePayload, ...] = ()
 
 
-def render(reply: Reply) -> Rendered:
+def render(reply: Reply, *, thumbs: bool = False) -> Rendered:
     """What the snapshot is on Telegram. While the turn works, its steps stand below the text; in the end only the answer stays.
 
+    With `thumbs` an answer that may be rated has the buttons for it.
     A turn that waits has its notice in slots of its own (`waiting:0`), which disappear when its answer begins.
     """
     body = joined(_body(reply))
@@ -96,7 +97,7 @@ def render(reply: Reply) -> Rendered:
     if not texts and reply.phase is not ReplyPhase.QUEUED:
         texts = [plain(_empty_text(reply))]
     prefix = "waiting" if reply.phase is ReplyPhase.QUEUED else "text"
-    keyboard = _keyboard(reply)
+    keyboard = _keyboard(reply, thumbs=thumbs)
     last = len(texts) - 1
     return Rendered(
         tuple(
@@ -152,11 +153,15 @@ def _with_footer(texts: list[Styled], footer: Styled) -> list[Styled]:
     return [*texts[:-1], whole]
 
 
-def _keyboard(reply: Reply) -> Keyboard:
+def _keyboard(reply: Reply, *, thumbs: bool) -> Keyboard:
     rows = [row for part in reply.parts if isinstance(part, Clarification) for row in question_rows(part)]
     del rows[_MOST_ROWS - 1 :]  # whoever finds none for the answer can write it
     if reply.can_stop:
         rows.append((Button("⏹ Stop", callback_data(StopPress(reply.run_id))),))
+    if thumbs and reply.can_rate and reply.run_id is not None:
+        up, down = (callback_data(ThumbPress(reply.run_id, rating)) for rating in (1, -1))
+        if len(up.encode()) <= MOST_CALLBACK_BYTES:
+            rows.append((Button("👍", up), Button("👎", down)))
     return tuple(rows)
 
 

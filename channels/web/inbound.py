@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -12,6 +12,7 @@ from channels.contract import (
     ChoiceSelected,
     Clarification,
     ConversationKey,
+    FeedbackGiven,
     FileRef,
     MessageReceived,
     PressAction,
@@ -73,6 +74,13 @@ class PostedStop(_Posted):
     run_id: str | None = Field(default=None, max_length=64)
 
 
+class PostedFeedback(_Posted):
+    """A thumb under the answer of a run."""
+
+    run_id: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    rating: Literal[-1, 0, 1]
+
+
 class _Origin(TypedDict):
     conversation: ConversationKey
     chat_kind: ChatKind
@@ -108,6 +116,11 @@ def choice_selected(posted: PostedPress, conversation: ConversationKey, now: dat
 def stop_requested(posted: PostedStop, conversation: ConversationKey, now: datetime) -> StopRequested:
     """The wish to stop as the house knows it."""
     return StopRequested(**_origin("stop", posted, conversation, now), run_id=posted.run_id)
+
+
+def feedback_given(posted: PostedFeedback, conversation: ConversationKey, now: datetime) -> FeedbackGiven:
+    """The thumb as the house knows it."""
+    return FeedbackGiven(**_origin("feedback", posted, conversation, now), run_id=posted.run_id, rating=posted.rating)
 
 
 def misfit(pressed: ChoiceSelected, question: Clarification) -> str | None:

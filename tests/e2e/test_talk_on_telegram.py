@@ -6,6 +6,7 @@ import time
 import pytest
 
 from tests.e2e.program import Program
+from tests.e2e.reading import until
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Gate, Text, ToolCall
 from tests.simulators.telegram.client import TelegramSimulator
@@ -76,6 +77,9 @@ async def test_a_choice_of_several_that_is_half_made_survives_a_restart(
     assert "red, blue" in copy.text
     assert not copy.buttons
     assert await telegram.press_answers(press)
+    thumb = await ana.press_label(chat.messages[-1].message_id, "👍")
+    told = await until(lambda: telegram.press_answers(thumb))
+    assert told[0]["text"] == "Thank you, noted."
     assert await telegram.violations() == []
     assert await model.violations() == []
 

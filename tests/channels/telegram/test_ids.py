@@ -1,6 +1,7 @@
 """Every id survives its way out and back."""
 
 import uuid
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from channels.telegram.ids import (
     Address,
     ChoicePress,
     StopPress,
+    ThumbPress,
     bot_id_of,
     callback_data,
     draft_id,
@@ -52,6 +54,11 @@ def test_a_stop_names_its_run_or_none(run_id: str) -> None:
     assert parse_callback_data(data) == StopPress(expected)
 
 
+@given(st.uuids().map(str) | st.text(min_size=1, max_size=40), st.sampled_from([1, -1]))
+def test_a_thumb_names_its_run(run_id: str, rating: Literal[1, -1]) -> None:
+    assert parse_callback_data(callback_data(ThumbPress(run_id, rating))) == ThumbPress(run_id, rating)
+
+
 def _is_uuid(text: str) -> bool:
     try:
         return str(uuid.UUID(text)) == text
@@ -60,7 +67,24 @@ def _is_uuid(text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "data", ["", "c", "c:", "c:tok", "c:tok:x", "c:tok:-1", "c:tok:²", "x:1", "c::1", "c:a:1:2", "c:a:1x2", "c:a:+2"]
+    "data",
+    [
+        "",
+        "c",
+        "c:",
+        "c:tok",
+        "c:tok:x",
+        "c:tok:-1",
+        "c:tok:²",
+        "x:1",
+        "c::1",
+        "c:a:1:2",
+        "f:",
+        "f:+",
+        "f:x",
+        "c:a:1x2",
+        "c:a:+2",
+    ],
 )
 def test_what_no_button_of_ours_carries_is_no_press(data: str) -> None:
     assert parse_callback_data(data) is None

@@ -110,6 +110,22 @@ def test_a_settled_question_shows_who_chose_what_and_no_buttons(state: Clarifica
     assert message.keyboard == ()
 
 
+def test_only_a_whole_answer_has_thumbs_and_they_stand_under_its_last_message() -> None:
+    def labels(*parts: ReplyPart, phase: ReplyPhase = ReplyPhase.FINAL) -> list[list[str]]:
+        *_, last = render(Reply(parts, phase, "run-1"), thumbs=True).texts
+        return [[button.label for button in row] for row in last.keyboard]
+
+    answer = Text("m", "word " * 2000)
+    first, *_ = render(Reply((answer,), ReplyPhase.FINAL, "run-1"), thumbs=True).texts
+    assert (labels(answer), first.keyboard) == ([["👍", "👎"]], ())
+    assert labels(answer, phase=ReplyPhase.WORKING) == [["⏹ Stop"]]
+    assert labels(answer, Notice(NoticeKind.STOPPED, "Stopped.")) == []
+    assert labels(answer, ASKED) == [["Red"], ["Blue"]]
+    assert render(Reply((answer,), ReplyPhase.FINAL), thumbs=True).texts[-1].keyboard == ()
+    assert render(Reply((answer,), ReplyPhase.FINAL, "x" * 80), thumbs=True).texts[-1].keyboard == ()
+    assert final(answer).texts[-1].keyboard == ()
+
+
 def test_earlier_messages_stay_as_they_are_while_the_text_grows() -> None:
     text = "".join(f"Sentence number {number} of the answer. " for number in range(1200))
     before: dict[str, str] = {}

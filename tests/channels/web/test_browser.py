@@ -13,6 +13,7 @@ from channels.contract import (
     Artifact,
     ChoiceSelected,
     Clarification,
+    FeedbackGiven,
     FormField,
     MessageReceived,
     Notice,
@@ -191,6 +192,31 @@ async def test_a_press_that_is_refused_says_why_where_it_was_pressed(
     await expect(page.get_by_role("alert")).to_have_text("There is no such question.")
     assert ["404" in complaint for complaint in complaints] == [True]
     complaints.clear()
+
+
+async def test_a_thumb_is_given_changed_taken_back_and_still_there_after_a_reload(
+    house: MemoryHouse, open_page: OpenPage
+) -> None:
+    async def agent(turn: Turn) -> None:
+        if isinstance(turn.event, MessageReceived):
+            await turn.finish(Text("m", "Here you are."))
+
+    house.agent = agent
+    page = await open_page()
+    await say(page, "hello")
+    up, down = page.get_by_label("Good answer"), page.get_by_label("Bad answer")
+    await up.click()
+    await expect(page.locator(".thumbs-word")).to_have_text("Thank you")
+    await down.click()
+    await expect(up).to_have_attribute("aria-pressed", "false")
+    await expect(down).to_have_attribute("aria-pressed", "true")
+    given = [event.rating for event in house.events if isinstance(event, FeedbackGiven)]
+    assert given == [1, -1]
+    await page.reload()
+    await expect(down).to_have_attribute("aria-pressed", "true")
+    await down.click()
+    await expect(page.locator(".thumbs-word")).to_have_text("Taken back")
+    assert [event.rating for event in house.events if isinstance(event, FeedbackGiven)] == [1, -1, 0]
 
 
 async def test_files_are_uploaded_removed_and_sent_with_the_message(house: MemoryHouse, open_page: OpenPage) -> None:
