@@ -139,8 +139,15 @@ runs = Table(
     Column("checkpoint_before", Text),
     Column("checkpoint_after", Text),
     Column("error", Document),
+    # As far as the providers tell: none of the totals where none does.
+    Column("total_input_tokens", BigInteger),
+    Column("total_output_tokens", BigInteger),
+    Column("total_tokens", BigInteger),
+    Column("llm_call_count", Integer, nullable=False, server_default="0"),
+    Column("token_usage_by_model", Document),  # {model: ModelUsage}
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
+    Column("started_at", UtcTime),  # its first attempt
     Column("ended_at", UtcTime),
     Index(
         "uq_runs_active_thread",

@@ -121,7 +121,7 @@ class Attempt:
         run, now = self._run, self._house.clock()
         threads.lock(connection, run.thread_id)
         ended = replace(run, checkpoint_before=self._recovery.began_at, checkpoint_after=checkpoint, error=ending.error)
-        if not runs.finish(connection, ended, ending.status, now=now):
+        if not runs.finish(connection, ended, ending.status, now=now, usage=self._observer.usage.by_model()):
             raise LeaseExpired(f"run {run.run_id} was taken over before its end was committed")
         stream_parts.insert(connection, run.run_id, parts)
         waiting = self._release_steering(connection)
@@ -262,7 +262,8 @@ class Attempt:
             self._active.ask_to_stop(again.cancel_action)
         self._run, self._is_left_behind = again, False
         self._recovery = Recovery(again, self._house)
-        self._observer = self._new_observer()
+        spent, self._observer = self._observer.usage, self._new_observer()
+        self._observer.usage = spent
         self._emit("house", {"type": "restarted"})
 
     def _new_observer(self) -> Observer:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from langchain_core.messages import BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from langgraph.types import Interrupt
 
 from agent.clarification import ASK_CLARIFICATION, clarification_request
@@ -18,6 +18,7 @@ from bridge.persistence import clarifications
 from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.database import Database
 from bridge.runs.records import RunRecord
+from bridge.runs.usage import UsageMeter
 from channels.contract import Artifact, Clarification, FormField, Option
 
 _TOKEN_BYTES = 9  # 12 characters: fits the 64 bytes of a Telegram button with room to spare
@@ -45,6 +46,7 @@ class Observer:
         self.title: str | None = None
         self.interrupted = False
         self.seen_ids: set[str] = set()
+        self.usage = UsageMeter()
 
     async def notice(self, update: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the house adds to the stream behind this update of the graph (mode `updates`)."""
@@ -64,6 +66,8 @@ class Observer:
         for message in messages:
             if isinstance(message, BaseMessage) and message.id:
                 self.seen_ids.add(message.id)
+            if isinstance(message, AIMessage):
+                self.usage.note(message)
             if isinstance(message, ToolMessage) and isinstance(message.artifact, Mapping):
                 notes += await self._tool_result(message, message.artifact)
         return notes

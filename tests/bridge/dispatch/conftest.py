@@ -1,6 +1,6 @@
 """Decisions over both databases: events in, rows and effects out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from bridge.persistence.database import Database
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.persistence.tables import deliveries as deliveries_table
 from bridge.runs.config import RunsConfig
-from bridge.runs.records import RunRecord, RunStatus
+from bridge.runs.records import ModelUsage, RunRecord, RunStatus
 from channels.contract import (
     BusyPolicy,
     ChannelSection,
@@ -106,11 +106,13 @@ class Desk:
         assert claimed is not None
         return claimed
 
-    async def finish(self, run: RunRecord, answer: str = "answer") -> None:
-        """Let a run end with this answer."""
+    async def finish(
+        self, run: RunRecord, answer: str = "answer", usage: Mapping[str, ModelUsage] | None = None
+    ) -> None:
+        """Let a run end with this answer, its models having taken so much."""
 
         def end(connection: Connection) -> None:
-            assert runs.finish(connection, run, RunStatus.SUCCESS, now=self.clock())
+            assert runs.finish(connection, run, RunStatus.SUCCESS, now=self.clock(), usage=usage)
             reply = Reply((Text("a", answer),), ReplyPhase.FINAL, run.run_id)
             transcript.append_reply(connection, run.thread_id, run.run_id, reply, now=self.clock())
 
