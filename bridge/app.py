@@ -164,7 +164,7 @@ class _House:
         self.signs = ReceiptSigns(channels)
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
         self.host = House(database, intake, uploads, artifacts, assistant_id, clock)
-        self.retention = Retention(database, config.runs, clock)
+        self.retention = Retention(database, config.runs, signals, clock)
         self.expiry = QuestionExpiry(database, signals, config.runs, clock)
         doors = channels.values()
         self.gateway = Gateway(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.errors import BridgeError, ConfigError, InvalidRequest
+from bridge.lean_imports import enter_by_name, lean_start
 from bridge.logs import LogLevel
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ EventId = Annotated[int, typer.Argument(metavar="ID", help="As `threadbridge inb
 @app.callback()
 def options(context: typer.Context, config: ConfigPath = None) -> None:
     """Carries conversations between chat platforms and a LangGraph agent."""
+    enter_by_name()
     context.obj = config
 
 
@@ -62,12 +64,13 @@ def serve(
     """Run the bridge until it is told to stop (Ctrl-C, SIGTERM)."""
     import logging
 
-    import uvloop
+    with lean_start():
+        import uvloop
 
-    from bridge.app import run
-    from bridge.logs import set_up_logging
+        from bridge.app import run
+        from bridge.logs import set_up_logging
 
-    loaded = _load(context, config)
+        loaded = _load(context, config)
     set_up_logging(log_level, loaded.secrets())
     for warning in loaded.warnings:
         logging.getLogger("bridge.config").warning("%s", warning)

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from bridge.config import Config
@@ -16,7 +15,8 @@ from bridge.persistence import inbox, people
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.inbox import BuriedEvent, EventState
 from bridge.persistence.people import Pairing, Person, PersonKey
-from bridge.persistence.schema import alembic_config, schema_revision
+from bridge.persistence.schema import schema_revision
+from bridge.persistence.upgrades import known_revisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class DatabaseStatus:
 
 async def database_status(config: Config) -> DatabaseStatus:
     """The state of the database; an SQLite file that is not there yet is not made. Raises DatabaseUnreachable."""
-    place, known = _place(config), await asyncio.to_thread(_known_revisions)
+    place, known = _place(config), await asyncio.to_thread(known_revisions)
     if _is_not_made_yet(config):
         return DatabaseStatus(place, None, known)
     async with _opened(config) as database:
@@ -115,10 +115,6 @@ async def _opened(config: Config) -> AsyncIterator[Database]:
         raise DatabaseUnreachable(f"the database {_place(config)} cannot be used: {reason}") from error
     finally:
         await database.close()
-
-
-def _known_revisions() -> Sequence[str]:
-    return [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
 
 
 def _is_not_made_yet(config: Config) -> bool:

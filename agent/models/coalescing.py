@@ -21,7 +21,7 @@ _WINDOW: Final = "coalesce_seconds"
 
 @cache
 def coalescing(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
-    """Give the class with one more key, `coalesce_seconds` (0.05; 0 passes every chunk on as it comes).
+    """Give the class with one more key, `coalesce_seconds` (0.1; 0 passes every chunk on as it comes).
 
     A class that has that key already, or does not stream, is given back as it is.
     """
@@ -32,7 +32,7 @@ def coalescing(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
         "__qualname__": model_class.__qualname__,
         "__doc__": model_class.__doc__,
         "__annotations__": {_WINDOW: float},
-        _WINDOW: Field(default=0.05, ge=0),
+        _WINDOW: Field(default=0.1, ge=0),
     }
     return cast("type[BaseChatModel]", type(model_class.__name__, (_JoinedStream, model_class), namespace))
 

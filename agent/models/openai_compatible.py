@@ -35,7 +35,7 @@ class ChatOpenAICompatible(ChatOpenAI):
     """
 
     max_retries: int | None = 0
-    coalesce_seconds: float = Field(default=0.05, ge=0)
+    coalesce_seconds: float = Field(default=0.1, ge=0)
     """How long plain text is held back to be joined; 0 passes every chunk on."""
 
     _session: LoopSession = PrivateAttr(default_factory=LoopSession)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from bridge.delivery.events import (
@@ -34,6 +35,7 @@ from channels.contract import (
 )
 
 STOPPED = "Stopped."
+DROPPED = "Dropped: this was not answered."
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,21 @@ def waiting(run_id: str, ahead: int) -> Reply:
     """The answer of a turn that waits behind others."""
     text = "Waiting: one message is answered first." if ahead == 1 else f"Waiting: {ahead} messages are answered first."
     return Reply((Notice(NoticeKind.WAITING, text),), ReplyPhase.QUEUED, run_id)
+
+
+def asking(run_id: str, messages: int, age: timedelta) -> Reply:
+    """The answer of a turn that begins only when the person says so. `age` is that of its first message."""
+    what = "this" if messages == 1 else f"these {messages} messages, the first"
+    text = f"You wrote {what} {_roughly(age)} ago, while I was away. Shall I still answer?"
+    return Reply((Notice(NoticeKind.WAITING, text),), ReplyPhase.QUEUED, run_id)
+
+
+def _roughly(age: timedelta) -> str:
+    for unit, seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        count = int(age.total_seconds() // seconds)
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "a moment"
 
 
 _RULES: Mapping[type, Callable[[Composition, Any], Composition]] = {

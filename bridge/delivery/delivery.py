@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 
 from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
-from bridge.delivery.composer import STOPPED, Composition, compose, waiting
+from bridge.delivery.composer import DROPPED, STOPPED, Composition, asking, compose, waiting
 from bridge.delivery.events import derive
 from bridge.delivery.pacing import UpdatePacer
 from bridge.errors import LeaseExpired
 from bridge.leases import Lease
-from bridge.persistence import conversations, deliveries, runs, transcript
+from bridge.persistence import conversations, deliveries, inbox, runs, transcript
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryRecord, DeliveryState
 from bridge.runs.records import RunRecord, RunStatus
@@ -184,8 +184,8 @@ class Delivery:
         """Say that the turn waits, and behind how many, until it begins."""
         with self._house.signals.watch(f"run:{run.run_id}", f"thread:{run.thread_id}") as watch:
             while (standing := await self._standing(run.run_id)).status is RunStatus.PENDING:
-                if standing.ahead:
-                    self._set(waiting(run.run_id, standing.ahead))
+                if standing.reply is not None:
+                    self._set(standing.reply)
                 await watch.wait(_POLL_SECONDS)
 
     async def _standing(self, run_id: str) -> "_Standing":
@@ -193,15 +193,15 @@ class Delivery:
             run = runs.find(connection, run_id)
             if run is None:
                 raise LeaseExpired(f"run {run_id} was deleted")
-            is_pending = run.status is RunStatus.PENDING
-            return _Standing(run.status, runs.count_ahead(connection, run_id) if is_pending else 0)
+            return _Standing(run.status, _said_meanwhile(connection, run))
 
         return await self._house.database.read(look)
 
     async def _final_reply(self, run: RunRecord) -> Reply:
         """The whole answer as it was written down with the run's end; a turn stopped before it began has none."""
         reply = await self._house.database.read(lambda connection: transcript.reply_of(connection, run.run_id))
-        return reply or Reply((Notice(NoticeKind.STOPPED, STOPPED),), ReplyPhase.FINAL, run.run_id)
+        said = STOPPED if run.attempt else DROPPED
+        return reply or Reply((Notice(NoticeKind.STOPPED, said),), ReplyPhase.FINAL, run.run_id)
 
     def _set(self, reply: Reply) -> None:
         self._latest = reply
@@ -301,4 +301,15 @@ class Delivery:
 @dataclass(frozen=True, slots=True)
 class _Standing:
     status: RunStatus
-    ahead: int
+    reply: Reply | None
+
+
+def _said_meanwhile(connection: Connection, run: RunRecord) -> Reply | None:
+    """What stands in place of an answer that has not begun; nothing if it begins at once."""
+    if run.status is not RunStatus.PENDING:
+        return None
+    if run.held_until is not None and run.spec.trigger_event is not None:
+        messages = [stored.event for stored in inbox.events_of_turn(connection, run.spec.trigger_event)]
+        return asking(run.run_id, len(messages), run.created_at - messages[0].occurred_at)
+    ahead = runs.count_ahead(connection, run.run_id)
+    return waiting(run.run_id, ahead) if ahead else None

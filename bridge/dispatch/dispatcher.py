@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -23,7 +23,7 @@ from bridge.persistence.deliveries import NewDelivery
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.runs.config import RunsConfig
 from bridge.runs.manager import stop_all
-from bridge.runs.records import CancelAction
+from bridge.runs.records import CancelAction, RunSpec
 from bridge.runs.turn_input import as_said
 from channels.contract import (
     ChannelSection,
@@ -36,6 +36,7 @@ from channels.contract import (
     PressVerdict,
     Reply,
     ReplyPhase,
+    SendNowRequested,
     StopRequested,
     Text,
 )
@@ -141,6 +142,8 @@ class _Decision:
                 self._stop(event)
             case FeedbackGiven() as event:
                 self._effects.press = (event, feedback.take(self._connection, event, now=self._now))
+            case SendNowRequested() as event:
+                self._send_now(event)
             case MessageEdited() as event:
                 edits.edit(self._connection, event, now=self._now, effects=self._effects)
             case MessageDeleted() as event:
@@ -152,11 +155,18 @@ class _Decision:
         question = answers.waiting_for(turn, event.sender.id)
         if question is not None and (spec := answers.answer_in_words(turn, question)) is None:
             return
-        policy = self._settings.busy or self._section.busy
-        if not turns.place(turn, policy, most_waiting=self._rules.runs.max_waiting_per_conversation, spec=spec):
+        if not self._place(turn, spec):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
+
+    def _place(self, turn: Turn, spec: RunSpec | None) -> bool:
+        rules, most = self._rules, self._rules.runs.max_waiting_per_conversation
+        if rules.inbox.is_old(self._events[0].event, self._now):
+            until = self._now + timedelta(seconds=rules.inbox.forget_asked_after_seconds)
+            return turns.hold(turn, until, most_waiting=most, spec=spec)
+        policy = self._settings.busy or self._section.busy
+        return turns.place(turn, policy, most_waiting=most, spec=spec)
 
     @property
     def _section(self) -> ChannelSection:
@@ -200,9 +210,16 @@ class _Decision:
         if thread_id:
             self._effects.threads_changed.add(thread_id)
         verdict = (
-            PressVerdict(accepted=True, text="Stopped.")
-            if meant
-            else PressVerdict(accepted=False, text="This has ended already.")
+            PressVerdict(accepted=True, text="Stopped.") if meant else PressVerdict(accepted=False, text=turns.ENDED)
+        )
+        self._effects.press = (event, verdict)
+
+    def _send_now(self, event: SendNowRequested) -> None:
+        thread_id = self._conversation.thread_id
+        verdict = (
+            turns.send_now(self._connection, thread_id, event.run_id, now=self._now, effects=self._effects)
+            if thread_id
+            else PressVerdict(accepted=False, text=turns.ENDED)
         )
         self._effects.press = (event, verdict)
 

@@ -8,14 +8,17 @@ from sqlalchemy import Connection
 
 from bridge.conversation_settings import ConversationSettings
 from bridge.dispatch.decision import Effects
-from bridge.persistence import conversations, deliveries, inbox, runs, transcript
+from bridge.persistence import conversations, deliveries, inbox, runs, threads, transcript
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.deliveries import NewDelivery
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.runs.manager import insert_run, stop_all
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
 from bridge.runs.turn_input import as_said
-from channels.contract import BusyPolicy, MessageReceived
+from channels.contract import BusyPolicy, MessageReceived, PressVerdict
+
+ENDED = "This has ended already."
+_BEGUN = "This is being answered already."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Turn:
 
 def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
     """Find the turn's place; False (and nothing done) if too many wait already. `spec` is what it is to do, if not just its messages."""
-    open_runs = runs.open_on(turn.connection, turn.thread_id)
+    open_runs = [run for run in runs.open_on(turn.connection, turn.thread_id) if run.held_until is None]
     running = next((run for run in open_runs if run.status is RunStatus.RUNNING and run.cancel_action is None), None)
     if policy is BusyPolicy.STEER and running is not None and not _has_files(turn):
         _steer(turn, running)
@@ -55,7 +58,35 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int, spec: RunSpec | 
     return True
 
 
-def begin(turn: Turn, spec: RunSpec | None = None) -> RunRecord:
+def hold(turn: Turn, until: datetime, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
+    """Do nothing before the person has said so; what came before it meanwhile is asked about together. False if too many wait."""
+    open_runs = runs.open_on(turn.connection, turn.thread_id)
+    held = [run for run in open_runs if run.held_until is not None]
+    if waiting := _joinable(held):
+        _join(turn, waiting)
+        turn.effects.threads_changed.add(turn.thread_id)
+        return True
+    if len(open_runs) >= most_waiting:
+        return False
+    begin(turn, spec, held_until=until)
+    return True
+
+
+def send_now(connection: Connection, thread_id: str, run_id: str, *, now: datetime, effects: Effects) -> PressVerdict:
+    """Stop what runs on the thread, and let this turn be the next."""
+    threads.lock(connection, thread_id)
+    open_runs = runs.open_on(connection, thread_id)
+    meant = next((run for run in open_runs if run.run_id == run_id), None)
+    if meant is None or meant.status is RunStatus.RUNNING:
+        return PressVerdict(accepted=False, text=ENDED if meant is None else _BEGUN)
+    running = [run for run in open_runs if run.status is RunStatus.RUNNING]
+    effects.to_stop |= stop_all(connection, running, CancelAction.INTERRUPT, now=now)
+    effects.threads_changed.add(thread_id)
+    runs.send_now(connection, meant)
+    return PressVerdict(accepted=True, text="This is answered next.")
+
+
+def begin(turn: Turn, spec: RunSpec | None = None, *, held_until: datetime | None = None) -> RunRecord:
     """A turn of its own: a run that waits for its place, the answer owed, what was said."""
     event, key = turn.first.event, turn.conversation.key
     chosen = ConversationSettings.of(turn.conversation.settings)
@@ -66,6 +97,7 @@ def begin(turn: Turn, spec: RunSpec | None = None) -> RunRecord:
         user_id=f"{key.channel}:{event.sender.id}",
         metadata={"channel": key.channel, "conversation": str(key)},
         multitask=MultitaskStrategy.ENQUEUE,
+        held_until=held_until,
     )
     run = insert_run(turn.connection, request, now=turn.now)
     _settle(turn, run.run_id)

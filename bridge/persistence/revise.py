@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import command
 from sqlalchemy import create_engine
 
-from bridge.persistence.schema import alembic_config
+from bridge.persistence.upgrades import alembic_config
 
 
 def main() -> int:

@@ -36,6 +36,7 @@ def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetim
         "spec": asdict(request.spec),
         "metadata_json": dict(request.metadata),
         "trigger_event": request.spec.trigger_event,
+        "held_until": request.held_until,
         "created_at": now,
         "updated_at": now,
     }
@@ -62,7 +63,7 @@ def open_on(connection: Connection, thread_id: str) -> Sequence[RunRecord]:
 
 
 def count_ahead(connection: Connection, run_id: str) -> int:
-    """How many runs of the same thread must end before this one starts."""
+    """How many runs of the same thread must end before this one starts; none that waits for a person's word."""
     return connection.execute(_COUNT_AHEAD, {"run": run_id}).scalar_one()
 
 
@@ -71,8 +72,9 @@ def claim_next(
 ) -> RunRecord | None:
     """Take the oldest run that may start or must be continued, or None.
 
-    May start: pending, the first of its thread, and nothing runs there. Must be continued: running, but its lease has expired or its owner
-    is one of `from_owners` (processes known to be dead). The attempt and the thread's fence grow, so the former owner can write no more.
+    May start: pending and not held, the first such of its thread, and nothing runs there. Must be continued: running, but its lease has
+    expired or its owner is one of `from_owners` (processes known to be dead). The attempt and the thread's fence grow, so the former owner
+    can write no more.
     """
     when = {"now": now, "from_owners": list(from_owners)}
     while (candidate := connection.execute(_CLAIMABLE, when).one_or_none()) is not None:
@@ -179,6 +181,26 @@ def end_pending(connection: Connection, run_id: str, *, now: datetime) -> bool:
     return bool(changed(connection, _CHANGE_PENDING, {"run": run_id, **values}))
 
 
+def drop_held(connection: Connection, *, now: datetime) -> Sequence[str]:
+    """End the turns for which the person's word has not come in time; gives their threads."""
+    values = {"status": RunStatus.INTERRUPTED, "updated_at": now, "ended_at": now}
+    return connection.execute(_DROP_HELD, {"overdue": now, **values}).scalars().all()
+
+
+def send_now(connection: Connection, run: RunRecord) -> None:
+    """Let a pending run begin before the others that wait on its thread, which the transaction has locked.
+
+    The id is the order of the thread's turns: it takes the first place, and those it passes each move one back.
+    """
+    mine = connection.execute(_PLACE, {"run": run.run_id}).scalar_one()
+    places = connection.execute(_PLACES_UP_TO, {"thread": run.thread_id, "place": mine}).scalars().all()
+    moves = [(mine, -mine)]  # out of the way, for no two may have one place
+    moves += zip(reversed(places[:-1]), reversed(places[1:]), strict=True)
+    for old, new in [*moves, (-mine, places[0])]:
+        connection.execute(_MOVE, {"place": old, "new_place": new})
+    connection.execute(_RELEASE, {"run": run.run_id})
+
+
 def ask_to_stop(connection: Connection, run_id: str, action: CancelAction, *, now: datetime) -> bool:
     """Leave word for the process that runs it; False if it does not run."""
     return bool(changed(connection, _CHANGE_RUNNING, {"run": run_id, "cancel_action": action, "updated_at": now}))
@@ -213,9 +235,12 @@ def _claimable() -> Select[Any]:
     other = t.alias()
     earlier_open = exists().where(
         other.c.thread_id == t.c.thread_id,
-        or_(other.c.status == RunStatus.RUNNING, (other.c.status == RunStatus.PENDING) & (other.c.id < t.c.id)),
+        or_(
+            other.c.status == RunStatus.RUNNING,
+            (other.c.status == RunStatus.PENDING) & other.c.held_until.is_(None) & (other.c.id < t.c.id),
+        ),
     )
-    may_start = (t.c.status == RunStatus.PENDING) & ~earlier_open
+    may_start = (t.c.status == RunStatus.PENDING) & t.c.held_until.is_(None) & ~earlier_open
     lost = or_(t.c.lease_expires_at <= bindparam("now"), t.c.owner.in_(bindparam("from_owners", expanding=True)))
     abandoned = (t.c.status == RunStatus.RUNNING) & lost
     query = select(t.c.run_id, t.c.thread_id).where(t.c.status.in_(_OPEN), or_(may_start, abandoned))
@@ -235,7 +260,9 @@ _FIND = select(t).where(_it)
 _OF_THREAD = select(t).where(_of_thread).order_by(t.c.id.desc()).limit(bindparam("most")).offset(bindparam("skipped"))
 _OPEN_ON = select(t).where(_of_thread, _open).order_by(t.c.id)
 _COUNT_AHEAD = (
-    select(func.count()).select_from(t, _mine).where(t.c.thread_id == _mine.c.thread_id, t.c.id < _mine.c.id, _open)
+    select(func.count())
+    .select_from(t, _mine)
+    .where(t.c.thread_id == _mine.c.thread_id, t.c.id < _mine.c.id, _open, t.c.held_until.is_(None))
 )
 _CLAIMABLE = _claimable()
 _STILL_CLAIMABLE = _CLAIMABLE.where(_it).with_for_update()
@@ -257,6 +284,15 @@ _CHANGE_HELD = update(t).where(_held)
 _OTHER_WISH = case((t.c.cancel_action == CancelAction.RESTART, None), else_=t.c.cancel_action)
 _BEGIN_AGAIN = _CHANGE_HELD.values(cancel_action=_OTHER_WISH).returning(t)
 _CHANGE_PENDING = update(t).where(_it, t.c.status == RunStatus.PENDING)
+_PLACES_UP_TO = (
+    select(t.c.id).where(_of_thread, t.c.status == RunStatus.PENDING, t.c.id <= bindparam("place")).order_by(t.c.id)
+)
+_PLACE = select(t.c.id).where(_it)
+_MOVE = update(t).where(t.c.id == bindparam("place")).values(id=bindparam("new_place"))
+_RELEASE = update(t).where(_it).values(held_until=None)
+_DROP_HELD = (
+    update(t).where(t.c.status == RunStatus.PENDING, t.c.held_until <= bindparam("overdue")).returning(t.c.thread_id)
+)
 _CHANGE_RUNNING = update(t).where(_it, _running)
 _REMOVE = delete(t).where(_it)
 
@@ -279,6 +315,7 @@ def _record(row: Row) -> RunRecord:  # type: ignore[type-arg]  # rows of Core ta
         owner=row.owner,
         lease_expires_at=row.lease_expires_at,
         cancel_action=CancelAction(row.cancel_action) if row.cancel_action else None,
+        held_until=row.held_until,
         checkpoint_before=row.checkpoint_before,
         checkpoint_after=row.checkpoint_after,
         error=row.error,

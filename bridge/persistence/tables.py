@@ -136,6 +136,7 @@ runs = Table(
     Column("lease_expires_at", UtcTime),
     Column("cancel_action", Text),
     Column("trigger_event", SerialId),
+    Column("held_until", UtcTime),  # waits for a person's word; dropped if none has come by then
     Column("checkpoint_before", Text),
     Column("checkpoint_after", Text),
     Column("error", Document),

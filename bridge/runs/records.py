@@ -105,6 +105,7 @@ class NewRun:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     multitask: MultitaskStrategy = MultitaskStrategy.REJECT
     if_not_exists: Literal["create", "reject"] = "reject"
+    held_until: datetime | None = None  # it begins only when a person says so, and is dropped if nobody has by then
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class RunRecord:
     cancel_action: CancelAction | None = None
     checkpoint_before: str | None = None
     checkpoint_after: str | None = None
+    held_until: datetime | None = None
     error: Mapping[str, str] | None = None  # {"error": class or code, "message": …}
     ended_at: datetime | None = None
     unreadable: str | None = None  # why this version cannot tell what the run was to do; `spec` is empty then

@@ -130,6 +130,14 @@ class StopRequested(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SendNowRequested(_Event):
+    """A press on *send now* under a turn that waits: what runs is stopped for it, and it passes the others that wait."""
+
+    run_id: str
+    kind: Literal["send_now_requested"] = "send_now_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackGiven(_Event):
     """A thumb up (1) or down (-1) under an answer; the same again takes it back, and so does 0."""
 
@@ -139,10 +147,9 @@ class FeedbackGiven(_Event):
     kind: Literal["feedback_given"] = "feedback_given"
 
 
-Press = ChoiceSelected | StopRequested | FeedbackGiven
-"""What a person does with a button, and gets a word about."""
-
-InboundEvent = MessageReceived | MessageEdited | MessageDeleted | ChoiceSelected | StopRequested | FeedbackGiven
+Press = ChoiceSelected | StopRequested | SendNowRequested | FeedbackGiven
+"""What is done with a button, and waits for a word."""
+InboundEvent = MessageReceived | MessageEdited | MessageDeleted | Press
 
 _ADAPTER: TypeAdapter[InboundEvent] = TypeAdapter(Annotated[InboundEvent, Field(discriminator="kind")])
 

@@ -198,6 +198,11 @@ class Reply:
             and not any(isinstance(part, Clarification | Notice) for part in self.parts)
         )
 
+    @property
+    def waits(self) -> bool:
+        """Whether it makes sense to offer that the turn be sent now or dropped."""
+        return self.run_id is not None and self.phase is ReplyPhase.QUEUED
+
 
 _ADAPTER: TypeAdapter[Reply] = TypeAdapter(Reply)
 

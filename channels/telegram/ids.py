@@ -79,7 +79,14 @@ class ThumbPress:
     rating: Literal[-1, 1]
 
 
-ButtonPress = ChoicePress | StopPress | ThumbPress
+@dataclass(frozen=True, slots=True)
+class SendNowPress:
+    """The press on *send now* under a turn that waits."""
+
+    run_id: str
+
+
+ButtonPress = ChoicePress | StopPress | SendNowPress | ThumbPress
 
 
 def callback_data(press: ButtonPress) -> str:
@@ -92,10 +99,9 @@ def callback_data(press: ButtonPress) -> str:
         return f"c:{press.token}:{press.step}{_ACTION_SIGNS[press.action]}{option}"
     if isinstance(press, ThumbPress):
         return f"f:{'+' if press.rating > 0 else '-'}{_shortened(press.run_id)}"
-    if press.run_id is None:
-        return "s:"
-    data = f"s:{_shortened(press.run_id)}"
-    return data if len(data.encode()) <= MOST_CALLBACK_BYTES else "s:"
+    kind = "n" if isinstance(press, SendNowPress) else "s"
+    data = f"{kind}:{_shortened(press.run_id or '')}"
+    return data if len(data.encode()) <= MOST_CALLBACK_BYTES else f"{kind}:"
 
 
 def parse_callback_data(data: str) -> ButtonPress | None:
@@ -109,11 +115,15 @@ def parse_callback_data(data: str) -> ButtonPress | None:
             return ThumbPress(rated, 1 if sign == "+" else -1) if rated else None
         case ["s", *run_id]:
             return StopPress(_lengthened(":".join(run_id)) or None)
+        case ["n", *run_id]:
+            return SendNowPress(_lengthened(":".join(run_id)))
         case _:
             return None
 
 
 def _shortened(run_id: str) -> str:
+    if not run_id:
+        return ""
     try:
         parsed = uuid.UUID(run_id)
     except ValueError:

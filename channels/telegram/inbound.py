@@ -20,9 +20,18 @@ from channels.contract import (
     MessageReceived,
     Press,
     Sender,
+    SendNowRequested,
     StopRequested,
 )
-from channels.telegram.ids import Address, ButtonPress, ChoicePress, StopPress, ThumbPress, parse_callback_data
+from channels.telegram.ids import (
+    Address,
+    ButtonPress,
+    ChoicePress,
+    SendNowPress,
+    StopPress,
+    ThumbPress,
+    parse_callback_data,
+)
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
@@ -56,6 +65,8 @@ class _Press:
                 return StopRequested(run_id=run_id, **about)
             case ThumbPress(run_id, rating):
                 return FeedbackGiven(run_id=run_id, rating=rating, **about)
+            case SendNowPress(run_id):
+                return SendNowRequested(run_id=run_id, **about)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from channels.contract import (
     ToolActivity,
 )
 from channels.shared.chunking import measure
-from channels.telegram.ids import MOST_CALLBACK_BYTES, StopPress, ThumbPress, callback_data
+from channels.telegram.ids import MOST_CALLBACK_BYTES, SendNowPress, StopPress, ThumbPress, callback_data
 from channels.telegram.markup import styled
 from channels.telegram.questions import Button, Keyboard, question_rows, question_text
 from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain
@@ -162,6 +162,9 @@ def _keyboard(reply: Reply, *, thumbs: bool) -> Keyboard:
         up, down = (callback_data(ThumbPress(reply.run_id, rating)) for rating in (1, -1))
         if len(up.encode()) <= MOST_CALLBACK_BYTES:
             rows.append((Button("👍", up), Button("👎", down)))
+    if reply.waits and reply.run_id is not None:
+        send_now = Button("▶️ Send now", callback_data(SendNowPress(reply.run_id)))
+        rows.append((send_now, Button("✖️ Drop", callback_data(StopPress(reply.run_id)))))
     return tuple(rows)
 
 

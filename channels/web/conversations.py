@@ -1,4 +1,4 @@
-"""The page's requests: list, read, say, choose, stop, rate."""
+"""The page's requests: list, read, say, choose, stop, send now, rate."""
 
 import asyncio
 from collections import OrderedDict
@@ -54,6 +54,7 @@ class Conversations:
             web.post(f"{one}/press", conversation(self._press)),
             web.post(f"{one}/stop", conversation(self._stop)),
             web.post(f"{one}/feedback", conversation(self._rate)),
+            web.post(f"{one}/send-now", conversation(self._send_now)),
         ]
 
     async def _list(self, visit: Visit) -> web.Response:
@@ -129,6 +130,10 @@ class Conversations:
             raise Refusal(404, "Feedback is switched off here.")
         posted = await _body(visit.request, inbound.PostedFeedback)
         return await _submit(visit, inbound.feedback_given(posted, visit.conversation, datetime.now(UTC)))
+
+    async def _send_now(self, visit: ConversationVisit) -> web.Response:
+        posted = await _body(visit.request, inbound.PostedSendNow)
+        return await _submit(visit, inbound.send_now_requested(posted, visit.conversation, datetime.now(UTC)))
 
 
 async def _transcript(visit: ConversationVisit) -> list[TranscriptEntry]:

@@ -17,6 +17,7 @@ from channels.contract import (
     MessageReceived,
     PressAction,
     Sender,
+    SendNowRequested,
     StopRequested,
 )
 from channels.shared import filling
@@ -81,6 +82,12 @@ class PostedFeedback(_Posted):
     rating: Literal[-1, 0, 1]
 
 
+class PostedSendNow(_Posted):
+    """A press on *send now* under a turn that waits."""
+
+    run_id: str = Field(max_length=64)
+
+
 class _Origin(TypedDict):
     conversation: ConversationKey
     chat_kind: ChatKind
@@ -121,6 +128,11 @@ def stop_requested(posted: PostedStop, conversation: ConversationKey, now: datet
 def feedback_given(posted: PostedFeedback, conversation: ConversationKey, now: datetime) -> FeedbackGiven:
     """The thumb as the house knows it."""
     return FeedbackGiven(**_origin("feedback", posted, conversation, now), run_id=posted.run_id, rating=posted.rating)
+
+
+def send_now_requested(posted: PostedSendNow, conversation: ConversationKey, now: datetime) -> SendNowRequested:
+    """The wish not to wait as the house knows it."""
+    return SendNowRequested(**_origin("send-now", posted, conversation, now), run_id=posted.run_id)
 
 
 def misfit(pressed: ChoiceSelected, question: Clarification) -> str | None:

@@ -157,6 +157,7 @@ def _reply(reply_id: str, reply: Reply, conversation: ConversationKey, *, thumbs
         "phase": reply.phase,
         "can_stop": reply.can_stop,
         "can_rate": thumbs and reply.can_rate,
+        "waits": reply.waits,
         "parts": [_part(part, conversation) for part in _presentable(reply)],
     }
 

@@ -15,6 +15,7 @@ from channels.contract import (
     MessageEdited,
     MessageReceived,
     Sender,
+    SendNowRequested,
     StopRequested,
 )
 
@@ -31,7 +32,7 @@ def _said_by(person: Sender, options: dict[str, Any]) -> dict[str, Any]:
         "chat_kind": ChatKind.PRIVATE,
         "sender": person,
         "dedupe_key": f"event-{number}",
-        "occurred_at": datetime(2026, 12, 1, tzinfo=UTC),
+        "occurred_at": datetime.now(UTC),
     } | options
 
 
@@ -54,6 +55,11 @@ def press(token: str, option: int | None = 0, person: Sender = ANN, **options: A
 def stop(run_id: str | None = None, person: Sender = ANN, **options: Any) -> StopRequested:
     """A press on stop."""
     return StopRequested(run_id=run_id, **_said_by(person, options))
+
+
+def send_now(run_id: str, person: Sender = ANN, **options: Any) -> SendNowRequested:
+    """A press on send now."""
+    return SendNowRequested(run_id=run_id, **_said_by(person, options))
 
 
 def edit(message_id: str, text: str, person: Sender = ANN, **options: Any) -> MessageEdited:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from channels.contract import Channel, ChoiceSelected, MessageReceived, StopRequested
+from channels.contract import Channel, MessageReceived, Press
 from tests.contracts.host import MemoryHost
 
 
@@ -51,10 +51,10 @@ class ChannelHarness(Protocol):
     async def files_shown(self, event: MessageReceived) -> list[bytes]:
         """The files the bot sent there."""
 
-    async def press(self, event: MessageReceived, label: str) -> ChoiceSelected | StopRequested:
+    async def press(self, event: MessageReceived, label: str) -> Press:
         """The person presses the button that shows `label`; the event the host got."""
 
-    async def press_answer(self, press: ChoiceSelected | StopRequested) -> str | None:
+    async def press_answer(self, press: Press) -> str | None:
         """What the person was told about that press, or None if nothing yet."""
 
     async def refuse_next_posts(self, count: int, retry_after_seconds: int) -> None:

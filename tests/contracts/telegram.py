@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from channels.contract import ChoiceSelected, MessageReceived, StopRequested
+from channels.contract import ChoiceSelected, MessageReceived, Press, SendNowRequested, StopRequested
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramConfig
 from tests.contracts.host import MemoryHost
@@ -67,7 +67,7 @@ class TelegramHarness:
         sent = [message.file for message in (await self._chat(event)).from_bot if message.file]
         return [await self.simulator.file(file["file_id"]) for file in sent]
 
-    async def press(self, event: MessageReceived, label: str) -> ChoiceSelected | StopRequested:
+    async def press(self, event: MessageReceived, label: str) -> Press:
         count = len(self.host.events)
         chat = await self._chat(event)
         if any(draft.can_stop for draft in chat.drafts) and label == "⏹ Stop":
@@ -77,11 +77,11 @@ class TelegramHarness:
             carrier = next(m for m in chat.from_bot if any(button["text"] == label for button in m.buttons))
             query = await self.ana.press_label(carrier.message_id, label)
         pressed = (await self.host.wait_for(count + 1))[-1]
-        assert isinstance(pressed, ChoiceSelected | StopRequested)
+        assert isinstance(pressed, ChoiceSelected | StopRequested | SendNowRequested)
         self._queries[pressed.dedupe_key] = query
         return pressed
 
-    async def press_answer(self, press: ChoiceSelected | StopRequested) -> str | None:
+    async def press_answer(self, press: Press) -> str | None:
         answers = await self.simulator.press_answers(self._queries[press.dedupe_key])
         return answers[-1].get("text", "") if answers else None
 

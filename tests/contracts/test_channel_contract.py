@@ -25,6 +25,7 @@ from channels.contract import (
     RateLimited,
     Reply,
     ReplyPhase,
+    SendNowRequested,
     StopRequested,
     SupportsPressAnswer,
     Text,
@@ -270,6 +271,18 @@ async def test_a_stop_names_the_run_it_was_drawn_for(harness: ChannelHarness) ->
     assert isinstance(press, StopRequested)
     assert press.run_id == RUN
     assert press.conversation == event.conversation
+
+
+async def test_a_turn_that_waits_can_be_sent_now_or_dropped(harness: ChannelHarness) -> None:
+    event = await harness.say("go")
+    ledger = Ledger()
+    waits = Reply((Notice(NoticeKind.WAITING, "Waiting: one message is answered first."),), ReplyPhase.QUEUED, RUN)
+    await harness.channel.deliver(ledger.target("d", event), waits, ledger.receipt)
+    assert "one message is answered first" in await harness.shown(event)
+    for label, kind in (("▶️ Send now", SendNowRequested), ("✖️ Drop", StopRequested)):
+        press = await harness.press(event, label)
+        assert isinstance(press, kind)
+        assert (press.run_id, press.conversation, press.sender.id) == (RUN, event.conversation, event.sender.id)
 
 
 async def test_a_failure_is_said_with_its_reason(harness: ChannelHarness) -> None:

@@ -13,7 +13,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler
 
-from channels.contract import ChoiceSelected, ConversationSummary, MessageReceived, StopRequested
+from channels.contract import (
+    ChoiceSelected,
+    ConversationSummary,
+    MessageReceived,
+    Press,
+    SendNowRequested,
+    StopRequested,
+)
 from channels.web.adapter import WebChannel
 from channels.web.config import WebConfig
 from channels.web.ids import make_key, new_id
@@ -96,19 +103,20 @@ class WebHarness:
                 contents += [await response.read()] if response.status == 200 else []
         return contents
 
-    async def press(self, event: MessageReceived, label: str) -> ChoiceSelected | StopRequested:
-        if label == "⏹ Stop":
-            run = next(reply["run_id"] for reply in await self._replies() if reply["can_stop"])
-            status = await self._post(f"/{self.conversation}/stop", {"client_id": new_id(), "run_id": run})
+    async def press(self, event: MessageReceived, label: str) -> Press:
+        if label in {"⏹ Stop", "✖️ Drop", "▶️ Send now"}:
+            run = next(reply["run_id"] for reply in await self._replies() if reply["can_stop"] or reply["waits"])
+            action = "send-now" if label == "▶️ Send now" else "stop"
+            status = await self._post(f"/{self.conversation}/{action}", {"client_id": new_id(), "run_id": run})
         else:
             body = {"client_id": new_id(), **await self._choice(label)}
             status = await self._post(f"/{self.conversation}/press", body)
         assert status == 202
         pressed = self.host.events[-1]
-        assert isinstance(pressed, ChoiceSelected | StopRequested)
+        assert isinstance(pressed, ChoiceSelected | StopRequested | SendNowRequested)
         return pressed
 
-    async def press_answer(self, press: ChoiceSelected | StopRequested) -> str | None:
+    async def press_answer(self, press: Press) -> str | None:
         return None
 
     async def refuse_next_posts(self, count: int, retry_after_seconds: int) -> None:

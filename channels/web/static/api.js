@@ -46,6 +46,10 @@ export function postFeedback(conversation, feedback) {
   return request(`conversations/${conversation}/feedback`, feedback);
 }
 
+export function postSendNow(conversation, sendNow) {
+  return request(`conversations/${conversation}/send-now`, sendNow);
+}
+
 export function eventsAddress(conversation) {
   return new URL(`conversations/${conversation}/events`, BASE);
 }

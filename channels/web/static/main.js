@@ -1,6 +1,6 @@
 // The page: which conversation is open, and what happens between its parts.
 
-import { ApiError, createConversation, listConversations, postFeedback, postPress, postStop, readMessages } from "./api.js";
+import { ApiError, createConversation, listConversations, postFeedback, postPress, postSendNow, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
 import { ConnectionLine } from "./connection.js";
 import { announce, newId, openingWords } from "./elements.js";
@@ -26,6 +26,8 @@ class App {
       press: (answer, options) => this.press(answer, options),
       ratingOf: (runId) => this.ratings[runId] ?? 0,
       rate: (feedback) => this.rate(feedback),
+      sendNow: (run) => postSendNow(this.current, { client_id: newId(), run_id: run }),
+      drop: (run) => postStop(this.current, { client_id: newId(), run_id: run }),
       retry: (clientId) => this.retry(clientId),
       discard: (clientId) => this.discard(clientId),
     });

@@ -8,7 +8,7 @@ const NOTICE_ICONS = { info: "info", waiting: "clock", stopped: "stop", error: "
 const TODO_WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
 
 export class ReplyView {
-  /** `actions.press(answer)` answers a question; it gives a promise that fails with what to show. See `thumbsView` for the others. */
+  /** `actions`: press(answer), sendNow(run), drop(run); each gives a promise that fails with what to show. See also `thumbsView`. */
   constructor(actions) {
     this.actions = actions;
     this.views = new Map();
@@ -81,6 +81,7 @@ const VIEWS = {
   clarification: clarificationView,
   artifact: artifactView,
   notice: noticeView,
+  waiting: waitingView,
   thinking: thinkingView,
 };
 
@@ -101,7 +102,8 @@ function withWaiting(reply, parts) {
   if (reply.phase === "final") return parts;
   const last = parts.at(-1);
   if (reply.phase === "queued") {
-    return last ? parts : [{ kind: "notice", notice: "waiting", text: "Waiting for its turn" }];
+    const said = last ? parts : [{ kind: "notice", notice: "waiting", text: "Waiting for its turn" }];
+    return reply.waits ? [...said, { kind: "waiting", id: reply.run_id }] : said;
   }
   const isMoving = last?.kind === "steps" && last.calls.some((call) => call.state === "running");
   return isMoving || (last?.kind === "clarification" && last.state === "open") ? parts : [...parts, { kind: "thinking" }];
@@ -238,6 +240,29 @@ function noticeView() {
     node.dataset.notice = part.notice;
     node.replaceChildren(icon(NOTICE_ICONS[part.notice] ?? "info"), h("span", {}, part.text));
   };
+  return { node, update };
+}
+
+/** What can be done about a turn that has not begun. */
+function waitingView(actions) {
+  const problem = h("p", { class: "question-problem", role: "alert", hidden: true });
+  const buttons = h("div", { class: "waiting-buttons" });
+  const node = h("div", { class: "waiting" }, buttons, problem);
+  const act = async (action) => {
+    for (const button of buttons.children) button.disabled = true;
+    try {
+      await action();
+    } catch (error) {
+      problem.textContent = error.message;
+      problem.hidden = false;
+      for (const button of buttons.children) button.disabled = false;
+    }
+  };
+  const update = ({ id }) =>
+    buttons.replaceChildren(
+      h("button", { type: "button", class: "quiet", onclick: () => act(() => actions.sendNow(id)) }, icon("send"), "Send now"),
+      h("button", { type: "button", class: "quiet", onclick: () => act(() => actions.drop(id)) }, icon("close"), "Drop"),
+    );
   return { node, update };
 }
 

@@ -8,7 +8,7 @@ const LONG_LINES = 20;
 const STATE_WORDS = { sending: "Sending…", waiting: "Waiting for the connection…", failed: "Not sent." };
 
 export class Timeline {
-  /** `actions`: press(answer), ratingOf(runId), rate(feedback), retry(clientId), discard(clientId). */
+  /** `actions`: press(answer), sendNow(run), drop(run), ratingOf(runId), rate(feedback), retry(clientId), discard(clientId). */
   constructor(list, actions) {
     this.list = list;
     this.actions = actions;

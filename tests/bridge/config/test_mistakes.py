@@ -18,7 +18,10 @@ def test_a_wrong_key_of_the_agents_section_is_pointed_at(complaint):
 
 def test_a_key_like_no_other_gets_the_list_of_those_there_are(complaint):
     said = complaint("inbox: {zzzzzz: 1}\n")
-    assert "inbox.zzzzzz: there is no such key. Possible: album_seconds, debounce_seconds, overheard_messages." in said
+    assert (
+        "inbox.zzzzzz: there is no such key. Possible: album_seconds, ask_when_older_than_seconds, debounce_seconds,"
+        in said
+    )
 
 
 def test_agent_is_no_section_though_the_program_has_one_inside(complaint):

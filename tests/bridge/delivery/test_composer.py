@@ -1,11 +1,13 @@
 """The composer: a run's stream becomes the answer as it stands."""
 
+from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.delivery.composer import STOPPED, Composition, compose, settle, waiting
+from bridge.delivery.composer import STOPPED, Composition, asking, compose, settle, waiting
 from bridge.delivery.events import CLARIFICATION, derive
 from bridge.runs.jsonable import to_json
 from bridge.runs.records import PartId, StreamPart
@@ -250,3 +252,19 @@ def test_finished_messages_may_come_twice(
     parts = [begins(), *(each for streamed, _ in steps for each in streamed)]
     kept = [message for _, messages in steps for message in messages]
     assert composed(*parts, house("finished", messages=kept), ENDED) == composed(*parts, ENDED)
+
+
+@pytest.mark.parametrize(
+    ("messages", "age", "said"),
+    [
+        (1, timedelta(hours=3, minutes=50), "You wrote this 3 hours ago"),
+        (1, timedelta(minutes=1), "You wrote this 1 minute ago"),
+        (4, timedelta(days=1, hours=5), "You wrote these 4 messages, the first 1 day ago"),
+    ],
+)
+def test_an_old_turn_asks_whether_it_is_still_wanted(messages: int, age: timedelta, said: str) -> None:
+    reply = asking("run-1", messages, age)
+    (notice,) = reply.parts
+    assert isinstance(notice, Notice)
+    assert notice.text.startswith(said)
+    assert reply.waits

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from bridge.clock import utc_now
+from bridge.delivery.composer import DROPPED
 from bridge.persistence import deliveries, runs
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryState, NewDelivery
@@ -130,7 +131,7 @@ async def test_a_turn_stopped_while_it_waits_says_so(post: Post) -> None:
     await post.database.write(lambda c: runs.end_pending(c, waiting.run_id, now=utc_now()))
     post.signals.notify("thread:t")
     await post.settled(waiting.run_id)
-    assert post.door.shown[-1].parts == (Notice(NoticeKind.STOPPED, "Stopped."),)
+    assert post.door.shown[-1].parts == (Notice(NoticeKind.STOPPED, DROPPED),)
 
 
 async def test_silence_the_platform_asks_for_is_kept_and_the_newest_shown_after_it(start: StartPost) -> None:

@@ -68,6 +68,7 @@ class Desk:
         busy: BusyPolicy = BusyPolicy.QUEUE,
         admins: Sequence[str] = (),
         debounce: float = 0,
+        ask_when_older: float = 0,
         models: Sequence[ModelInfo] = (),
         **settings: Any,
     ) -> Effects | NotYet | None:
@@ -75,7 +76,7 @@ class Desk:
         rules = Rules(
             {"demo": ChannelSection(busy=busy, admins=tuple(admins))},
             RunsConfig(**settings),
-            InboxConfig(debounce_seconds=debounce),
+            InboxConfig(debounce_seconds=debounce, ask_when_older_than_seconds=ask_when_older),
             "lead",
             models,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, Engine, inspect, text
@@ -16,6 +17,7 @@ from bridge.errors import SchemaTooNew, SchemaUnusable
 from bridge.persistence.database import Database, open_database
 from bridge.persistence.schema import bootstrap_schema, head_revision, schema_revision
 from bridge.persistence.tables import metadata, threads_meta
+from bridge.persistence.upgrades import alembic_config, known_revisions
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 THREAD = {
@@ -56,7 +58,9 @@ def snapshot(connection: Connection) -> dict[str, Any]:
     inspector.clear_cache()
     return {
         table: (
-            [(column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)],
+            sorted(
+                (column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)
+            ),
             inspector.get_pk_constraint(table),
             sorted((index["name"], index["column_names"], index["unique"]) for index in inspector.get_indexes(table)),
             sorted(str(key) for key in inspector.get_foreign_keys(table)),
@@ -85,9 +89,33 @@ async def test_an_empty_database_gets_every_table_and_the_newest_version(empty: 
     assert await schema_revision(empty.engine) == (head_revision(), head_revision())
 
 
-async def test_the_tables_are_the_sum_of_the_migrations(empty: Database) -> None:
+def migrate(connection: Connection) -> None:
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def sum_of_the_migrations(connection: Connection) -> dict[str, Any]:
+    """What they make of nothing; taken back, so that the database is as empty as it was."""
+    with connection.begin_nested() as nested:
+        migrate(connection)
+        found = snapshot(connection)
+        nested.rollback()
+    return found
+
+
+async def test_the_tables_made_at_once_are_the_sum_of_the_migrations(empty: Database) -> None:
+    migrated = await empty.write(sum_of_the_migrations)
+    assert await empty.read(tables) == set()
+
     await bootstrap(empty)
+
+    assert await empty.read(snapshot) == migrated
     assert await empty.read(difference) == []
+
+
+def test_the_newest_revision_is_the_one_alembic_finds() -> None:
+    assert head_revision() == known_revisions()[0]
 
 
 async def test_a_second_start_changes_nothing(empty: Database) -> None:

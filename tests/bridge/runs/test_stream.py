@@ -210,8 +210,9 @@ async def test_stopping_in_the_middle_of_storing_stores_nothing_twice(
 async def test_streams_are_swept_after_their_time(database: Database, hub: StreamHub, run: RunRecord) -> None:
     stream = hub.open(run)
     await end(database, hub, stream)
-    kept = Retention(database, RunsConfig(stream_retention_seconds=600), utc_now)
-    swept = Retention(database, RunsConfig(stream_retention_seconds=600), lambda: utc_now() + timedelta(seconds=601))
+    config, signals = RunsConfig(stream_retention_seconds=600), Signals()
+    kept = Retention(database, config, signals, utc_now)
+    swept = Retention(database, config, signals, lambda: utc_now() + timedelta(seconds=601))
     for retention, left in ((kept, 1), (swept, 0)):
         retention.start()
         async with asyncio.timeout(5):

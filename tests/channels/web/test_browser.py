@@ -21,6 +21,7 @@ from channels.contract import (
     Option,
     PressAction,
     ReplyPhase,
+    SendNowRequested,
     StopRequested,
     Text,
     Todo,
@@ -306,7 +307,7 @@ async def test_a_second_message_waits_visibly_and_both_are_answered_in_place(
             await turn.show(Text("m", "working"))
             await first_done.wait()
             await turn.finish(Text("m", "one"))
-        else:
+        elif isinstance(turn.event, MessageReceived):
             await turn.show(Notice(NoticeKind.WAITING, "Waits behind 1"), phase=ReplyPhase.QUEUED)
             await first_done.wait()
             await turn.finish(Text("m", "two"))
@@ -317,6 +318,9 @@ async def test_a_second_message_waits_visibly_and_both_are_answered_in_place(
     await expect(page.locator(".prose")).to_have_text("working")
     await say(page, "second")
     await expect(page.locator(".notice")).to_have_text("Waits behind 1")
+    await page.get_by_role("button", name="Send now").click()
+    await house.wait_for(lambda event: isinstance(event, SendNowRequested))
+    await expect(page.get_by_role("button", name="Drop")).to_be_disabled()
     first_done.set()
     await expect(page.locator("#timeline > li :is(.bubble, .prose)")).to_have_text(["first", "one", "second", "two"])
 
