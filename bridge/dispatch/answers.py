@@ -50,8 +50,6 @@ def objection(
 ) -> str | None:
     """Why this press does not count, or None."""
     question = record.clarification
-    if record.thread_id != conversation.thread_id and question.state is not ClarificationState.WITHDRAWN:
-        return ELSEWHERE
     match question.state:
         case ClarificationState.ANSWERED:
             return f"This was answered already: {question.answer}"
@@ -59,6 +57,8 @@ def objection(
             return EXPIRED
         case ClarificationState.WITHDRAWN:
             return WITHDRAWN
+        case _ if record.thread_id != conversation.thread_id:
+            return ELSEWHERE
         case _:
             may = is_admin or _is_asked(record, conversation.chat_kind, press.sender.id)
             return None if may else NOT_YOURS

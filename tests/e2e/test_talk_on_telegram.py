@@ -9,7 +9,7 @@ from tests.e2e.program import Program
 from tests.e2e.reading import until
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Gate, Text, ToolCall
-from tests.simulators.telegram.client import TelegramSimulator
+from tests.simulators.telegram.client import Person, TelegramSimulator
 from tests.simulators.telegram.views import ChatView, MessageView, Upload
 
 pytestmark = pytest.mark.e2e
@@ -80,8 +80,44 @@ async def test_a_choice_of_several_that_is_half_made_survives_a_restart(
     thumb = await ana.press_label(chat.messages[-1].message_id, "👍")
     told = await until(lambda: telegram.press_answers(thumb))
     assert told[0]["text"] == "Thank you, noted."
+    await fill_in_a_form(ana, telegram, model)
     assert await telegram.violations() == []
     assert await model.violations() == []
+
+
+async def fill_in_a_form(ana: Person, telegram: TelegramSimulator, model: ModelSimulator) -> None:
+    """By words and by presses, back and on again; the model is told all of it, and what it took is known."""
+    fields = [
+        {"name": "city", "label": "City"},
+        {"name": "size", "label": "Size", "options": ["small", "large"]},
+        {"name": "extras", "label": "Extras", "options": ["tea", "milk"], "multiple": True, "required": False},
+    ]
+    await model.script(ToolCall("ask_clarification", {"question": "Your order?", "fields": fields}), match="order")
+    await model.script(Text("Ordered."), match="Size: large")
+    await ana.send("take my order")
+    chat = await telegram.wait_for(ana.id, lambda view: "1 / 3  City" in view.messages[-1].text, 20)
+    form = chat.messages[-1].message_id
+
+    async def asks(words: str) -> None:
+        await telegram.wait_for(ana.id, lambda view: words in view.message(form).text, 20)
+
+    await ana.send("Oslo")
+    await asks("2 / 3  Size")
+    await ana.press_label(form, "small")
+    await asks("3 / 3  Extras")
+    await ana.press_label(form, "‹ Back")
+    await asks("2 / 3  Size")
+    await ana.press_label(form, "large")
+    await asks("3 / 3  Extras")
+    await ana.press_label(form, "✔ Done")
+    chat = await telegram.wait_for(ana.id, lambda view: "Ordered." in texts(view), 20)
+    chat = await telegram.wait_for(ana.id, lambda view: "✅" in view.message(form).text, 20)
+    assert chat.message(form).text == "❓ Your order?\n\n✅ Ana:\nCity: Oslo\nSize: large"
+    assert (await model.requests())[-1]["body"]["messages"][-1]["content"] == (
+        "City: Oslo\nSize: large\nExtras: (no answer)"
+    )
+    await ana.send("/usage")
+    await telegram.wait_for(ana.id, lambda view: "tokens in" in view.messages[-1].text, 20)
 
 
 async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(

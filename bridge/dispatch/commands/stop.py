@@ -1,4 +1,4 @@
-"""`/stop`: end what runs here, and what waits behind it."""
+"""`/stop`: end what runs here, and what waits behind it; or take back the question that waits."""
 
 from bridge.dispatch.answers import withdraw
 from bridge.dispatch.commands.command import Call, Command
@@ -10,8 +10,8 @@ from bridge.runs.records import CancelAction, RunStatus
 def _run(call: Call) -> str:
     thread_id = call.conversation.thread_id
     open_runs = runs.open_on(call.connection, thread_id) if thread_id else ()
-    withdrawn = withdraw(call.connection, thread_id, call.now, call.effects) if thread_id else 0
     if thread_id is None or not open_runs:
+        withdrawn = withdraw(call.connection, thread_id, call.now, call.effects) if thread_id else 0
         return "The question was withdrawn." if withdrawn else "Nothing is running."
     call.effects.to_stop |= stop_all(call.connection, open_runs, CancelAction.INTERRUPT, now=call.now)
     call.effects.threads_changed.add(thread_id)
