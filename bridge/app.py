@@ -17,6 +17,7 @@ from bridge.delivery.deliverer import Deliverer
 from bridge.delivery.delivery import DeliveryResources
 from bridge.delivery.pacing import UpdatePacer
 from bridge.dispatch.dispatcher import Dispatcher, Rules
+from bridge.dispatch.expiry import QuestionExpiry
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
 from bridge.gateway.server import Gateway
@@ -172,6 +173,7 @@ class _House:
         self.sole_tasks = SoleTasks(database, config.runs, owner, clock)
         self.host = House(database, intake, uploads, artifacts, self.sole_tasks, signals, assistant_id, clock)
         self.retention = Retention(database, config.runs, signals, clock)
+        self.expiry = QuestionExpiry(database, signals, config.runs, clock)
         doors = channels.values()
         self.gateway = Gateway(
             self.manager,
@@ -195,6 +197,8 @@ class _House:
         stack.push_async_callback(self.hub.stop)
         self.retention.start()
         stack.push_async_callback(self.retention.stop)
+        self.expiry.start()
+        stack.push_async_callback(self.expiry.stop)
         self.deliverer.start(former)
         stack.push_async_callback(self.deliverer.stop, patience_seconds=self.config.runs.drain_seconds / 4)
         stack.push_async_callback(self.stubborn.stop)

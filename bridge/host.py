@@ -1,7 +1,7 @@
 """The house as the channels see it."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -13,7 +13,7 @@ from bridge.errors import NotFound
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
 from bridge.inbox.intake import Intake
-from bridge.persistence import clarifications, conversations, runs, threads, transcript
+from bridge.persistence import clarifications, conversations, feedback, runs, threads, transcript
 from bridge.persistence.database import Database
 from bridge.signals import Signals
 from bridge.sole_tasks import SoleTasks
@@ -115,6 +115,17 @@ class House:
             if record is None or record.thread_id is None:
                 return ()
             return transcript.entries(connection, record.thread_id, after=after)
+
+        return await self._database.read(read)
+
+    async def ratings(self, conversation: ConversationKey, user_id: str) -> Mapping[str, int]:
+        """See `ChannelHost.ratings`."""
+
+        def read(connection: Connection) -> Mapping[str, int]:
+            record = conversations.find(connection, conversation)
+            if record is None or record.thread_id is None:
+                return {}
+            return feedback.ratings(connection, record.thread_id, f"{conversation.channel}:{user_id}")
 
         return await self._database.read(read)
 

@@ -38,6 +38,8 @@ async def _ask_clarification(
     options: Annotated[
         list[str] | None, Field(description="Answers to choose from, if there are likely ones; at most 24.")
     ] = None,
+    multiple: Annotated[bool, Field(description="Whether several of the options may be chosen.")] = False,
+    required: Annotated[bool, Field(description="With multiple: whether at least one must be.")] = True,
     fields: Annotated[
         list[dict[str, Any]] | None,
         Field(description="Several things to fill in at once: {name, label, options?, multiple?, required?}."),

@@ -50,13 +50,15 @@ class ClarificationField:
 
 @dataclass(frozen=True, slots=True)
 class ClarificationRequest:
-    """What the person is asked, in the form a channel draws it."""
+    """What the person is asked, in the form a channel draws it. `multiple` and `required` are about its options."""
 
     call_id: str
     question: str
     clarification_type: str
     context: str
     options: tuple[ClarificationOption, ...] = ()
+    multiple: bool = False
+    required: bool = True
     fields: tuple[ClarificationField, ...] = ()
 
     @property
@@ -98,6 +100,7 @@ class ClarificationRequest:
             body["fields"] = [_plain(asdict(field)) for field in self.fields]
         else:
             body["options"] = [asdict(option) for option in self.options]
+            body |= {"multiple": self.multiple, "required": self.required}
         return body
 
 
@@ -115,7 +118,10 @@ def clarification_request(call: ToolCall) -> ClarificationRequest:
         context=_text(args.get("context")),
     )
     fields = _fields(args.get("fields"))
-    drawn = _replaced(request, options=() if fields else _options(args.get("options")), fields=fields or ())
+    options = () if fields else _options(args.get("options"))
+    multiple = bool(options) and args.get("multiple") is True
+    required = not multiple or args.get("required") is not False
+    drawn = _replaced(request, options=options, multiple=multiple, required=required, fields=fields or ())
     if fields is None or not _within_limits(drawn):
         return _as_free_text(request, args)
     return drawn

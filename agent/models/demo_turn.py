@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
-from agent.messages import FILES, is_hidden, typed_text
+from agent.messages import FILES, is_from_person, is_hidden, typed_text
 
 _UPLOADS_BLOCK = re.compile(r"<current_uploads>(.*?)</current_uploads>", re.DOTALL)
 _UPLOAD_PATH = re.compile(r"/mnt/user-data/uploads/[^\s<>]+")
@@ -51,7 +51,7 @@ class Turn:
 
 def read_turn(messages: Sequence[BaseMessage], tools: Collection[str]) -> Turn:
     """Find the newest question a person asked and what happened since."""
-    shown = [message for message in messages if not is_hidden(message)]
+    shown = [message for message in messages if is_from_person(message) or not is_hidden(message)]
     position = next((at for at in reversed(range(len(shown))) if isinstance(shown[at], HumanMessage)), None)
     if position is None:
         return Turn("", tools=frozenset(tools))

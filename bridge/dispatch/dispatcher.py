@@ -10,26 +10,26 @@ from agent.models import ModelInfo
 from bridge import conversation_threads
 from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
-from bridge.dispatch import answers, edits, turns
+from bridge.dispatch import answers, edits, feedback, turns
 from bridge.dispatch.access import is_admin
 from bridge.dispatch.commands import Call, Command, recognise
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, conversations, deliveries, inbox, runs, threads, transcript
+from bridge.persistence import conversations, deliveries, inbox, runs, threads, transcript
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import NewDelivery
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.runs.config import RunsConfig
 from bridge.runs.manager import stop_all
-from bridge.runs.records import CancelAction
+from bridge.runs.records import CancelAction, RunSpec
 from bridge.runs.turn_input import as_said
 from channels.contract import (
     ChannelSection,
     ChoiceSelected,
-    ClarificationState,
     ConversationKey,
+    FeedbackGiven,
     MessageDeleted,
     MessageEdited,
     MessageReceived,
@@ -130,7 +130,7 @@ class _Decision:
         self._effects = effects
 
     def decide(self) -> None:
-        """Decide by what the person did. A thumb is noted; what follows from it is a later matter."""
+        """Decide by what the person did."""
         match self._events[0].event:
             case MessageReceived() as event if called := recognise(event.text):
                 self._command(event, *called)
@@ -140,6 +140,8 @@ class _Decision:
                 self._press(event)
             case StopRequested() as event:
                 self._stop(event)
+            case FeedbackGiven() as event:
+                self._effects.press = (event, feedback.take(self._connection, event, now=self._now))
             case SendNowRequested() as event:
                 self._send_now(event)
             case MessageEdited() as event:
@@ -149,37 +151,33 @@ class _Decision:
         self._settle(EventState.DECIDED)
 
     def _message(self, event: MessageReceived) -> None:
-        turn = self._turn()
-        question = clarifications.open_on(self._connection, turn.thread_id)
-        if question is not None:
-            if answers.has_expired(question, self._now):
-                answers.settle(self._connection, question, ClarificationState.EXPIRED, self._now, self._effects)
-            elif answers.may_answer(question, event.chat_kind, event.sender.id):
-                text = "\n\n".join(said.text for said in self._messages() if said.text)
-                if answers.answer_in_words(turn, question, text, event.sender.name):
-                    return
-        if not self._place(turn):
+        turn, spec = self._turn(), None
+        question = answers.waiting_for(turn, event.sender.id)
+        if question is not None and (spec := answers.answer_in_words(turn, question)) is None:
+            return
+        if not self._place(turn, spec):
             self._say(
                 event, "Too many messages wait here already, so this one was not taken. Please send it again later."
             )
 
-    def _place(self, turn: Turn) -> bool:
+    def _place(self, turn: Turn, spec: RunSpec | None) -> bool:
         rules, most = self._rules, self._rules.runs.max_waiting_per_conversation
         if rules.inbox.is_old(self._events[0].event, self._now):
             until = self._now + timedelta(seconds=rules.inbox.forget_asked_after_seconds)
-            return turns.hold(turn, until, most_waiting=most)
-        policy = self._settings.busy or rules.sections[self._conversation.key.channel].busy
-        return turns.place(turn, policy, most_waiting=most)
+            return turns.hold(turn, until, most_waiting=most, spec=spec)
+        policy = self._settings.busy or self._section.busy
+        return turns.place(turn, policy, most_waiting=most, spec=spec)
+
+    @property
+    def _section(self) -> ChannelSection:
+        return self._rules.sections[self._conversation.key.channel]
 
     @property
     def _settings(self) -> ConversationSettings:
         return ConversationSettings.of(self._conversation.settings)
 
-    def _messages(self) -> Sequence[MessageReceived]:
-        return [stored.event for stored in self._events if isinstance(stored.event, MessageReceived)]
-
     def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
-        section = self._rules.sections[self._conversation.key.channel]
+        section = self._section
         call = Call(
             connection=self._connection,
             conversation=self._conversation,
@@ -196,13 +194,10 @@ class _Decision:
         self._say(event, command.run(call) if command.is_for(call) else refused)
 
     def _press(self, press: ChoiceSelected) -> None:
-        record = clarifications.find(self._connection, press.token)
-        if record is not None and answers.has_expired(record, self._now):
-            answers.settle(self._connection, record, ClarificationState.EXPIRED, self._now, self._effects)
-            record = clarifications.find(self._connection, press.token)
-        conversation = self._conversation
-        problem = answers.objection(record, press, conversation.chat_kind, conversation.thread_id)
-        if problem is not None or record is None:
+        record = answers.found(self._connection, press.token, self._now, self._effects)
+        admin = is_admin(self._section, press.sender.id)
+        problem = answers.objection(record, press, self._conversation, is_admin=admin) if record else answers.GONE
+        if record is None or problem is not None:
             self._effects.press = (press, PressVerdict(accepted=False, text=problem or answers.GONE))
         else:
             self._effects.press = (press, answers.answer_by_press(self._turn(), record, press))

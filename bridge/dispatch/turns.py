@@ -39,8 +39,8 @@ class Turn:
         return self.events[0]
 
 
-def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
-    """Find the turn's place; False (and nothing done) if too many wait already."""
+def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
+    """Find the turn's place; False (and nothing done) if too many wait already. `spec` is what it is to do, if not just its messages."""
     open_runs = [run for run in runs.open_on(turn.connection, turn.thread_id) if run.held_until is None]
     running = next((run for run in open_runs if run.status is RunStatus.RUNNING and run.cancel_action is None), None)
     if policy is BusyPolicy.STEER and running is not None and not _has_files(turn):
@@ -50,15 +50,15 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int) -> bool:
     elif policy is BusyPolicy.INTERRUPT:
         turn.effects.to_stop |= stop_all(turn.connection, open_runs, CancelAction.INTERRUPT, now=turn.now)
         turn.effects.threads_changed.add(turn.thread_id)
-        begin(turn)
+        begin(turn, spec)
     elif sum(run.status is RunStatus.PENDING for run in open_runs) >= most_waiting:
         return False
     else:
-        begin(turn)
+        begin(turn, spec)
     return True
 
 
-def hold(turn: Turn, until: datetime, *, most_waiting: int) -> bool:
+def hold(turn: Turn, until: datetime, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
     """Do nothing before the person has said so; what came before it meanwhile is asked about together. False if too many wait."""
     open_runs = runs.open_on(turn.connection, turn.thread_id)
     held = [run for run in open_runs if run.held_until is not None]
@@ -68,7 +68,7 @@ def hold(turn: Turn, until: datetime, *, most_waiting: int) -> bool:
         return True
     if len(open_runs) >= most_waiting:
         return False
-    begin(turn, held_until=until)
+    begin(turn, spec, held_until=until)
     return True
 
 

@@ -29,6 +29,7 @@ from channels.contract import (
     Reply,
     ReplyPhase,
     SupportsPressAnswer,
+    SupportsPrivateHint,
 )
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ _LANES = 64
 _ATTEMPTS = 5
 _PRESS_SECONDS = 10.0
 _LINGER_SECONDS = 0.05
+_NOT_TAKEN = "This could not be taken. Please try again."
 _MESSAGE = "message_received"
 
 
@@ -171,6 +173,8 @@ class InboxWorker:
         await self._database.write(put_off)
         if bury:
             self._signals.notify("deliveries")
+            if isinstance(event.event, Press):
+                await self._answer_press(event.event, PressVerdict(accepted=False, text=_NOT_TAKEN))
         return NotYet(now if bury else until)
 
     async def _carry_out(self, effects: Effects) -> None:
@@ -186,13 +190,16 @@ class InboxWorker:
             await self._answer_press(*effects.press)
 
     async def _answer_press(self, press: Press, verdict: PressVerdict) -> None:
+        """Where the platform has no place for it, a refusal is said to the person alone; what was accepted shows by itself."""
         channel: object = self._channels.get(press.conversation.channel)
-        if isinstance(channel, SupportsPressAnswer):
-            try:
-                async with asyncio.timeout(_PRESS_SECONDS):
+        try:
+            async with asyncio.timeout(_PRESS_SECONDS):
+                if isinstance(channel, SupportsPressAnswer):
                     await channel.answer_press(press, verdict)
-            except (ChannelError, TimeoutError) as error:
-                logger.info("a press was not answered: %s", error)
+                elif isinstance(channel, SupportsPrivateHint) and not verdict.accepted:
+                    await channel.hint(press.conversation, press.sender.id, verdict.text)
+        except (ChannelError, TimeoutError) as error:
+            logger.info("a press was not answered: %s", error)
 
 
 def _regret(

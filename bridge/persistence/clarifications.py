@@ -1,6 +1,7 @@
 """The rows of `clarifications`: questions the agent asked, each settled once."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +19,7 @@ from channels.contract import Clarification, ClarificationState
 logger = logging.getLogger(__name__)
 
 ANYBODY = ""  # a question put to somebody whom the platform does not name: whoever may speak there may answer
+_MOST_OPEN = 50
 _QUESTION: TypeAdapter[Clarification] = TypeAdapter(Clarification)
 
 
@@ -66,10 +68,27 @@ def find(connection: Connection, token: str) -> ClarificationRecord | None:
     return _readable(row) if row else None
 
 
-def open_on(connection: Connection, thread_id: str) -> ClarificationRecord | None:
-    """The newest question that waits on this thread; None also if this version cannot read it."""
-    row = connection.execute(_NEWEST_OPEN, {"thread": thread_id}).one_or_none()
-    return _readable(row) if row else None
+def open_on(connection: Connection, thread_id: str) -> Sequence[ClarificationRecord]:
+    """The questions that wait on this thread, newest first, without those that this version cannot read."""
+    rows = connection.execute(_OPEN_ON, {"thread": thread_id})
+    return [record for row in rows if (record := _readable(row))]
+
+
+def of_run(connection: Connection, run_id: str) -> Sequence[Clarification]:
+    """What a run has asked, as it stands now."""
+    rows = connection.execute(_OF_RUN, {"run": run_id})
+    return [record.clarification for row in rows if (record := _readable(row))]
+
+
+def due(connection: Connection, *, now: datetime, limit: int) -> Sequence[str]:
+    """The tokens of open questions whose time is over, the longest overdue first."""
+    return connection.execute(_DUE, {"now": now, "most": limit}).scalars().all()
+
+
+def keep_filled(connection: Connection, question: Clarification) -> bool:
+    """Store what was filled in so far; False if the question is not open any more."""
+    filled = {"step": question.step, "filled": question.filled}
+    return bool(changed(connection, _SETTLE, {"its_token": question.token, "filled": filled}))
 
 
 def settle(
@@ -92,8 +111,11 @@ def _readable(row: Any) -> ClarificationRecord | None:
 
 
 def _record(row: Any) -> ClarificationRecord:
+    so_far = row.filled or {}
     question = replace(
         _QUESTION.validate_json(row.question),
+        step=int(so_far.get("step", 0)),
+        filled={name: tuple(values) for name, values in so_far.get("filled", {}).items()},
         state=ClarificationState(row.state),
         answer=row.answer,
         answered_by=row.answered_by,
@@ -112,6 +134,12 @@ _open = t.c.state == ClarificationState.OPEN
 
 _FIND = select(t).where(_it)
 _OF_CALL = select(t).where(t.c.run_id == bindparam("run"), t.c.call_id == bindparam("call"))
-_NEWEST_OPEN = select(t).where(t.c.thread_id == bindparam("thread"), _open).order_by(t.c.created_at.desc()).limit(1)
+_OF_RUN = select(t).where(t.c.run_id == bindparam("run"))
+_OPEN_ON = (
+    select(t).where(t.c.thread_id == bindparam("thread"), _open).order_by(t.c.created_at.desc()).limit(_MOST_OPEN)
+)
+_DUE = (
+    select(t.c.token).where(_open, t.c.expires_at <= bindparam("now")).order_by(t.c.expires_at).limit(bindparam("most"))
+)
 _SETTLE = update(t).where(_it, _open)
 _FORGET = delete(t).where(t.c.run_id == bindparam("run"))

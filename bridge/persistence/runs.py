@@ -10,7 +10,16 @@ from sqlalchemy import Connection, Row, Select, bindparam, case, delete, exists,
 from bridge.persistence import threads
 from bridge.persistence.database import changed, locks_rows
 from bridge.persistence.tables import runs as t
-from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
+from bridge.persistence.usage import usage_values
+from bridge.runs.records import (
+    CancelAction,
+    ModelUsage,
+    MultitaskStrategy,
+    NewRun,
+    RunRecord,
+    RunSpec,
+    RunStatus,
+)
 
 _OPEN = (RunStatus.PENDING, RunStatus.RUNNING)
 
@@ -100,7 +109,7 @@ def _take(
         "lease_expires_at": lease_expires_at,
         "updated_at": now,
     }
-    return _record(connection.execute(_TAKE, {"run": candidate.run_id, **values}).one())
+    return _record(connection.execute(_TAKE, {"run": candidate.run_id, "began": now, **values}).one())
 
 
 def renew(connection: Connection, owner: str, run_ids: Collection[str], *, lease_expires_at: datetime) -> set[str]:
@@ -140,9 +149,20 @@ def raise_fence(connection: Connection, run: RunRecord, *, now: datetime) -> int
     return fence
 
 
-def finish(connection: Connection, run: RunRecord, status: RunStatus, *, now: datetime) -> bool:
-    """End a run this attempt holds, with the error and the checkpoints of this record; False if it no longer does."""
+def finish(
+    connection: Connection,
+    run: RunRecord,
+    status: RunStatus,
+    *,
+    now: datetime,
+    usage: Mapping[str, ModelUsage] | None = None,
+) -> bool:
+    """End a run this attempt holds, with the error and the checkpoints of this record; False if it no longer does.
+
+    `usage` is what its calls of models took, by model.
+    """
     values = {
+        **usage_values(usage or {}),
         "status": status,
         "error": run.error,
         "checkpoint_before": run.checkpoint_before,
@@ -247,7 +267,16 @@ _COUNT_AHEAD = (
 _CLAIMABLE = _claimable()
 _STILL_CLAIMABLE = _CLAIMABLE.where(_it).with_for_update()
 _ANY_PENDING = select(t.c.id).where(_of_thread, t.c.status == RunStatus.PENDING).limit(1)
-_TAKE = update(t).where(_it).values(status=RunStatus.RUNNING, attempt=t.c.attempt + 1).returning(t)
+_TAKE = (
+    update(t)
+    .where(_it)
+    .values(
+        status=RunStatus.RUNNING,
+        attempt=t.c.attempt + 1,
+        started_at=func.coalesce(t.c.started_at, bindparam("began", type_=t.c.started_at.type)),
+    )
+    .returning(t)
+)
 _RENEW = update(t).where(_any_of, _running, t.c.owner == bindparam("holder")).returning(t.c.run_id)
 _CANCELLED = select(t.c.run_id, t.c.cancel_action).where(_any_of, t.c.cancel_action.is_not(None))
 _HOLDERS = select(t.c.run_id, t.c.attempt, t.c.owner).where(_any_of, _running)

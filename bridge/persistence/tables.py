@@ -140,8 +140,15 @@ runs = Table(
     Column("checkpoint_before", Text),
     Column("checkpoint_after", Text),
     Column("error", Document),
+    # As far as the providers tell: none of the totals where none does.
+    Column("total_input_tokens", BigInteger),
+    Column("total_output_tokens", BigInteger),
+    Column("total_tokens", BigInteger),
+    Column("llm_call_count", Integer, nullable=False, server_default="0"),
+    Column("token_usage_by_model", Document),  # {model: ModelUsage}
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
+    Column("started_at", UtcTime),  # its first attempt
     Column("ended_at", UtcTime),
     Index(
         "uq_runs_active_thread",
@@ -194,6 +201,7 @@ clarifications = Table(
     Column("thread_id", Text, nullable=False),
     Column("asked_of", Text, nullable=False),  # the person whose message led to the question
     Column("question", Text, nullable=False),  # the contract's Clarification, as asked
+    Column("filled", Document),  # {step, filled}: what was chosen or written so far
     Column("state", Text, nullable=False),  # ClarificationState
     Column("answer", Text, nullable=False, server_default=""),
     Column("answered_by", Text, nullable=False, server_default=""),
@@ -206,6 +214,21 @@ clarifications = Table(
         sqlite_where=text("state = 'open'"),
         postgresql_where=text("state = 'open'"),
     ),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("feedback_id", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", ondelete="CASCADE"), nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("message_id", Text),  # of the agent, where a client names one; none for the whole answer
+    Column("rating", Integer, nullable=False),  # 1, -1
+    Column("comment", Text, nullable=False, server_default=""),
+    Column("created_at", UtcTime, nullable=False),  # when this opinion was given
+    UniqueConstraint("thread_id", "run_id", "user_id"),
+    Index(None, "run_id"),
 )
 
 deliveries = Table(

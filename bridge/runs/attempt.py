@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from agent import Continuation, RunRequest
 from agent.errors import CheckpointNotStored, LeaseLost
-from bridge.delivery.composer import Composition, compose
+from bridge.delivery.composer import Composition, compose, settle
 from bridge.delivery.events import derive
 from bridge.errors import LeaseExpired
 from bridge.persistence import clarifications, inbox, runs, stream_parts, threads, transcript
@@ -24,8 +24,8 @@ from bridge.runs.observer import Observer
 from bridge.runs.records import CancelAction, RunRecord, RunStatus, StreamPart
 from bridge.runs.recovery import Recovery
 from bridge.runs.stream import LiveStream
-from bridge.runs.turn_input import Told, as_said, message_id, problems
-from channels.contract import TranscriptFile
+from bridge.runs.turn_input import Told, as_said, linked, message_id, problems
+from channels.contract import Clarification, Reply, TranscriptFile
 
 _OURS = ("messages", "updates", "custom")  # what the house itself needs of the graph, in LangGraph's names
 _THREAD_STATUS = {
@@ -121,16 +121,24 @@ class Attempt:
         run, now = self._run, self._house.clock()
         threads.lock(connection, run.thread_id)
         ended = replace(run, checkpoint_before=self._recovery.began_at, checkpoint_after=checkpoint, error=ending.error)
-        if not runs.finish(connection, ended, ending.status, now=now):
+        if not runs.finish(connection, ended, ending.status, now=now, usage=self._observer.usage.by_model()):
             raise LeaseExpired(f"run {run.run_id} was taken over before its end was committed")
         stream_parts.insert(connection, run.run_id, parts)
         waiting = self._release_steering(connection)
-        transcript.append_reply(connection, run.thread_id, run.run_id, self._composition.reply, now=now)
+        transcript.append_reply(connection, run.thread_id, run.run_id, self._reply(connection), now=now)
         threads.set_status(
             connection, run.thread_id, _THREAD_STATUS[ending.status], now=now, title=self._observer.title
         )
         topics = {"inbox": waiting, "runs": runs.any_pending(connection, run.thread_id)}
         return [f"thread:{run.thread_id}", *(topic for topic, is_meant in topics.items() if is_meant)]
+
+    def _reply(self, connection: Connection) -> Reply:
+        """The answer, with its questions as they stand now: somebody may have answered before the run had ended."""
+        reply = self._composition.reply
+        if any(isinstance(part, Clarification) for part in reply.parts):
+            for question in clarifications.of_run(connection, self._run.run_id):
+                reply = settle(reply, question)
+        return reply
 
     def _release_steering(self, connection: Connection) -> bool:
         """What the run was told while it worked belongs to its turn; what it was not is decided anew (then True)."""
@@ -225,6 +233,8 @@ class Attempt:
         told = await (turn_input.tell_files if resumes else turn_input.tell)(run.thread_id, events)
         if told is None:
             return None
+        if run.spec.answers is not None:
+            told = replace(told, messages=[linked(message, run.spec.answers) for message in told.messages])
         if told.is_more_than_text:
             await self._house.database.write(lambda connection: self._remember(connection, told))
             await turn_input.written_down(run.thread_id)
@@ -263,12 +273,14 @@ class Attempt:
             self._active.ask_to_stop(again.cancel_action)
         self._run, self._is_left_behind = again, False
         self._recovery = Recovery(again, self._house)
-        self._observer = self._new_observer()
+        spent, self._observer = self._observer.usage, self._new_observer()
+        self._observer.usage = spent
         self._emit("house", {"type": "restarted"})
 
     def _new_observer(self) -> Observer:
         run, house = self._run, self._house
-        return Observer(run, run.user_id, house.database, house.artifacts, house.clock)
+        expiry_seconds = house.config.question_expiry_seconds
+        return Observer(run, run.user_id, house.database, house.artifacts, house.clock, expiry_seconds=expiry_seconds)
 
     async def _end(self, drive: asyncio.Task[None]) -> None:
         if not self._is_left_behind:

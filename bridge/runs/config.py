@@ -22,6 +22,8 @@ class RunsConfig(BaseModel):
     """How long after its end a run's stream can be read again."""
     max_waiting_per_conversation: int = Field(default=20, ge=1)
     """More messages than this do not wait behind an active run; the person is told."""
+    question_expiry_seconds: float = Field(default=86_400, gt=0)
+    """How long a question of the agent waits for its answer; then it says that it has expired."""
     worker_concurrency: int = Field(default=64, ge=1)
     """Runs one process works on at a time."""
 

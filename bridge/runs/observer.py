@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langgraph.types import Interrupt
 
+from agent.clarification import ASK_CLARIFICATION, clarification_request
 from bridge.clock import Clock
 from bridge.delivery.events import ARTIFACT, CLARIFICATION
 from bridge.errors import NotFound
@@ -16,24 +18,35 @@ from bridge.persistence import clarifications
 from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.database import Database
 from bridge.runs.records import RunRecord
+from bridge.runs.usage import UsageMeter
 from channels.contract import Artifact, Clarification, FormField, Option
 
 _TOKEN_BYTES = 9  # 12 characters: fits the 64 bytes of a Telegram button with room to spare
-_EXPIRY = timedelta(hours=24)
 
 
 class Observer:
     """Watches one run."""
 
-    def __init__(self, run: RunRecord, asked_of: str, database: Database, artifacts: Artifacts, clock: Clock) -> None:
+    def __init__(
+        self,
+        run: RunRecord,
+        asked_of: str,
+        database: Database,
+        artifacts: Artifacts,
+        clock: Clock,
+        *,
+        expiry_seconds: float,
+    ) -> None:
         self._run = run
         self.asked_of = asked_of
         self._database = database
         self._artifacts = artifacts
         self._clock = clock
+        self._expiry = timedelta(seconds=expiry_seconds)
         self.title: str | None = None
         self.interrupted = False
         self.seen_ids: set[str] = set()
+        self.usage = UsageMeter()
 
     async def notice(self, update: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the house adds to the stream behind this update of the graph (mode `updates`)."""
@@ -53,6 +66,8 @@ class Observer:
         for message in messages:
             if isinstance(message, BaseMessage) and message.id:
                 self.seen_ids.add(message.id)
+            if isinstance(message, AIMessage):
+                self.usage.note(message)
             if isinstance(message, ToolMessage) and isinstance(message.artifact, Mapping):
                 notes += await self._tool_result(message, message.artifact)
         return notes
@@ -72,13 +87,13 @@ class Observer:
             return [note for path in artifact.get("presented_files", ()) if (note := await self._file(path))]
         return []
 
-    async def _interrupt(self, interrupt: Any) -> dict[str, Any]:
-        return await self._store(_from_interrupt(interrupt.value), interrupt.id, AskedBy.INTERRUPT)
+    async def _interrupt(self, interrupt: Interrupt) -> dict[str, Any]:
+        return await self._store(_from_interrupt(interrupt), interrupt.id, AskedBy.INTERRUPT)
 
     async def _store(self, question: Clarification, call_id: str, asked_by: AskedBy) -> dict[str, Any]:
         record = ClarificationRecord(question, self._run.run_id, call_id, self._run.thread_id, asked_by, self.asked_of)
         now = self._clock()
-        expiring = _with_expiry(record, now + _EXPIRY)
+        expiring = _with_expiry(record, now + self._expiry)
         stored = await self._database.write(lambda connection: clarifications.ensure(connection, expiring, now=now))
         return {"type": "clarification", "clarification": CLARIFICATION.dump_python(stored, mode="json")}
 
@@ -103,6 +118,8 @@ def _question(request: Mapping[str, Any]) -> Clarification:
         icon=request.get("icon") or "❓",
         context=request.get("context") or "",
         options=_options(request.get("options")),
+        multiple=bool(request.get("multiple")),
+        required=bool(request.get("required", True)),
         fields=tuple(
             FormField(
                 field["name"],
@@ -116,12 +133,16 @@ def _question(request: Mapping[str, Any]) -> Clarification:
     )
 
 
-def _from_interrupt(value: Any) -> Clarification:
-    """A graph's own `interrupt(value)`: a text, or a mapping with `question` and `options`; anything else is shown as it is."""
+def _from_interrupt(interrupt: Interrupt) -> Clarification:
+    """A graph's own `interrupt(value)`: a text, or what `ask_clarification` takes; anything else is shown as it is."""
+    value = interrupt.value
     known = value if isinstance(value, Mapping) else {}
+    if isinstance(nested := known.get("human_input"), Mapping):
+        known = nested
     question = known.get("question") or known.get("message") or known.get("description") or (value or "Go on?")
-    options = [{"label": str(option), "value": str(option)} for option in known.get("options") or ()]
-    return Clarification(secrets.token_urlsafe(_TOKEN_BYTES), str(question), icon="⏸️", options=_options(options))
+    args = {**known, "question": str(question)}
+    request = clarification_request(ToolCall(name=ASK_CLARIFICATION, args=args, id=interrupt.id, type="tool_call"))
+    return replace(_question(request.payload()), icon=request.icon if known.get("clarification_type") else "⏸️")
 
 
 def _options(options: Any) -> tuple[Option, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
@@ -41,6 +41,38 @@ class CancelAction(StrEnum):
     RESTART = "restart"
 
 
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Calls of one model; `counted` are those whose provider told how many tokens they took."""
+
+    calls: int = 0
+    counted: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "ModelUsage") -> "ModelUsage":
+        return ModelUsage(
+            self.calls + other.calls,
+            self.counted + other.counted,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunUsage:
+    """What a run, or several, took: calls by the provider's name of the model, and time from its first attempt to its end."""
+
+    by_model: Mapping[str, ModelUsage] = field(default_factory=dict)
+    ran: timedelta = timedelta()
+
+    def __add__(self, other: "RunUsage") -> "RunUsage":
+        sums = dict(self.by_model)
+        for model, used in other.by_model.items():
+            sums[model] = sums.get(model, ModelUsage()) + used
+        return RunUsage(sums, self.ran + other.ran)
+
+
 StreamMode = Literal["values", "updates", "messages-tuple", "custom", "debug", "tasks", "checkpoints"]
 
 
@@ -59,6 +91,7 @@ class RunSpec:
     interrupt_after: Sequence[str] | Literal["*"] | None = None
     durability: Literal["sync", "async", "exit"] = "async"
     trigger_event: int | None = None  # the inbox row whose message (with its files) is the input
+    answers: str | None = None  # the agent's request that this message answers in words
 
 
 @dataclass(frozen=True, slots=True)

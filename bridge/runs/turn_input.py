@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent.messages import HIDDEN, HUMAN_INPUT_RESPONSE
 from bridge.files.uploads import Refused, Upload, Uploads, as_message_files
 from bridge.persistence.inbox import StoredEvent
 from bridge.persistence.transcript import Said
 from bridge.runs.voices import Voices
-from channels.contract import Channel, ChatKind, ChoiceSelected, InboundEvent, MessageReceived
+from channels.contract import Channel, ChatKind, InboundEvent, MessageReceived
 
 logger = logging.getLogger(__name__)
 
@@ -146,9 +147,21 @@ def said(event: MessageReceived) -> str:
     return f"{before}{event.sender.name}: {event.text}"
 
 
-def answer_message(event_id: int, press: ChoiceSelected, answer: str, request_id: str) -> dict[str, Any]:
-    """A person's answer to a question, as the agent reads it."""
+def answer_message(event_id: int, answer: str, response: Mapping[str, Any]) -> dict[str, Any]:
+    """A person's answer to a question, as the agent reads it; clients of the API show it at the question, not as a message."""
     message = human_message(event_id, answer)
-    response = {"request_id": request_id, "values": dict(press.values), "answer": answer}
-    message["additional_kwargs"] = {"human_input_response": response}
+    message["additional_kwargs"] = {HIDDEN: True, HUMAN_INPUT_RESPONSE: dict(response)}
     return message
+
+
+def linked(message: Mapping[str, Any], request_id: str) -> dict[str, Any]:
+    """A message that answers a question in the person's own words, with its link to it."""
+    response = {
+        "version": 1,
+        "kind": HUMAN_INPUT_RESPONSE,
+        "source": "ask_clarification",
+        "request_id": request_id,
+        "response_kind": "text",
+        "value": message["content"],
+    }
+    return {**message, "additional_kwargs": {**message.get("additional_kwargs", {}), HUMAN_INPUT_RESPONSE: response}}

@@ -40,6 +40,7 @@ from channels.contract.events import (
     MessageEdited,
     MessageReceived,
     Press,
+    PressAction,
     Sender,
     SendNowRequested,
     StopRequested,
@@ -57,6 +58,7 @@ from channels.contract.host import (
     TranscriptFile,
 )
 from channels.contract.reply import (
+    PLAIN_ANSWER,
     ActivityState,
     Artifact,
     Clarification,
@@ -77,6 +79,7 @@ from channels.contract.reply import (
 )
 
 __all__ = [
+    "PLAIN_ANSWER",
     "Accepted",
     "Access",
     "ActivityState",
@@ -123,6 +126,7 @@ __all__ = [
     "Piece",
     "PieceState",
     "Press",
+    "PressAction",
     "PressVerdict",
     "RateLimited",
     "ReceiptSign",

@@ -55,3 +55,4 @@ class ChannelSection(BaseModel):
     speaks: Speaks = Speaks.MENTION
     busy: BusyPolicy = BusyPolicy.QUEUE
     streaming: bool = True
+    feedback: bool = True

@@ -98,13 +98,30 @@ class MessageDeleted(_Event):
     kind: Literal["message_deleted"] = "message_deleted"
 
 
+class PressAction(StrEnum):
+    """What a press on a clarification does to the field it was drawn for."""
+
+    CHOOSE = "choose"  # this option; of several, this one too
+    UNCHOOSE = "unchoose"  # of several, not this one
+    DONE = "done"  # of several, those chosen are all
+    SKIP = "skip"  # a field that may stay empty does
+    BACK = "back"  # to the field before
+    SUBMIT = "submit"  # a whole form at once
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceSelected(_Event):
-    """A press on a clarification. `option` is the position of the option; `values` are the fields of a form, by name."""
+    """A press on a clarification.
+
+    `step` is the position of the field it was drawn for (a plain question has one, at 0), `option` that of the option;
+    `values` are all the fields of a form that is submitted at once, by name: several for a choice of several.
+    """
 
     token: str
     option: int | None = None
-    values: dict[str, str] = field(default_factory=dict)
+    action: PressAction = PressAction.CHOOSE
+    step: int = 0
+    values: dict[str, str | tuple[str, ...]] = field(default_factory=dict)
     kind: Literal["choice_selected"] = "choice_selected"
 
 
@@ -126,7 +143,7 @@ class SendNowRequested(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackGiven(_Event):
-    """A thumb up (1) or down (-1) under an answer; 0 takes it back."""
+    """A thumb up (1) or down (-1) under an answer; the same again takes it back, and so does 0."""
 
     run_id: str
     rating: Literal[-1, 0, 1]
@@ -134,9 +151,9 @@ class FeedbackGiven(_Event):
     kind: Literal["feedback_given"] = "feedback_given"
 
 
-Press = ChoiceSelected | StopRequested | SendNowRequested
+Press = ChoiceSelected | StopRequested | SendNowRequested | FeedbackGiven
 """What is done with a button, and waits for a word."""
-InboundEvent = MessageReceived | MessageEdited | MessageDeleted | Press | FeedbackGiven
+InboundEvent = MessageReceived | MessageEdited | MessageDeleted | Press
 
 _ADAPTER: TypeAdapter[InboundEvent] = TypeAdapter(Annotated[InboundEvent, Field(discriminator="kind")])
 

@@ -1,6 +1,6 @@
 """What the house offers a channel."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -117,6 +117,9 @@ class ChannelHost(Protocol):
 
     async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
         """What was said, oldest first, beginning behind `after`. Empty for an unknown conversation."""
+
+    async def ratings(self, conversation: ConversationKey, user_id: str) -> Mapping[str, int]:
+        """What the person thinks of the conversation's answers (1 or -1), by run; for a screen that shows it."""
 
     async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
         """Put a file into the conversation's thread before the message that mentions it. Limits and names are checked here."""

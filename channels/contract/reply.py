@@ -1,6 +1,6 @@
 """The answer as it stands now: a whole snapshot, so that rendering it twice is harmless."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -88,6 +88,10 @@ class FormField:
     multiple: bool = False
     required: bool = True
 
+    def label_of(self, value: str) -> str:
+        """What people see for a value: the option's label, or the words that were written."""
+        return next((option.label for option in self.options if option.value == value), value)
+
 
 class ClarificationState(StrEnum):
     """Where a question stands; it leaves `open` once and for ever."""
@@ -98,21 +102,44 @@ class ClarificationState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+PLAIN_ANSWER = "answer"
+"""The name under which the answer to a question without fields is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clarification:
-    """A question of the agent to the person. `token` is short (at most 16 characters of A–Z a–z 0–9 _ -) and names the stored row."""
+    """A question of the agent to the person. `token` is short (at most 16 characters of A–Z a–z 0–9 _ -) and names the stored row.
+
+    It has `options` (one, or with `multiple` several of which are the answer; with `required` at least one), or the `fields` of
+    a form, or neither: then it is answered in words. While it is open `filled` has what was chosen or written so far by the
+    field's name (options by their value), and `step` the position of the field that is asked now.
+    """
 
     token: str
     question: str
     icon: str = "❓"
     context: str = ""
     options: tuple[Option, ...] = ()
+    multiple: bool = False
+    required: bool = True
     fields: tuple[FormField, ...] = ()
+    step: int = 0
+    filled: dict[str, tuple[str, ...]] = field(default_factory=dict)
     state: ClarificationState = ClarificationState.OPEN
     answer: str = ""
     answered_by: str = ""
     expires_at: datetime | None = None
     kind: Literal["clarification"] = "clarification"
+
+    @property
+    def asked(self) -> tuple[FormField, ...]:
+        """What is asked, field by field: a plain question is a form of one."""
+        return self.fields or (FormField(PLAIN_ANSWER, self.question, self.options, self.multiple, self.required),)
+
+    @property
+    def current(self) -> FormField:
+        """The field that is asked now."""
+        return self.asked[min(self.step, len(self.asked) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +187,16 @@ class Reply:
     def can_stop(self) -> bool:
         """Whether a stop button makes sense under it."""
         return self.run_id is not None and self.phase is ReplyPhase.WORKING
+
+    @property
+    def can_rate(self) -> bool:
+        """Whether people may say if it was any good: a whole answer of the agent, that neither asks back nor broke off."""
+        return (
+            self.run_id is not None
+            and self.is_final
+            and any(isinstance(part, Text | Artifact) for part in self.parts)
+            and not any(isinstance(part, Clarification | Notice) for part in self.parts)
+        )
 
     @property
     def waits(self) -> bool:

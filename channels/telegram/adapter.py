@@ -144,7 +144,7 @@ class TelegramChannel:
         target.permit()
         means = Means(self._outbound, self._throttle, self._host)
         presentation = Presentation(means, target, receipt, is_final=reply.is_final)
-        rendered = render(reply, most_messages=self._section.max_messages)
+        rendered = render(reply, most_messages=self._section.max_messages, thumbs=self._section.feedback)
         if self._grows_as_draft(target, reply, rendered, presentation):
             await self._show_growing(presentation, target, reply, rendered)
         else:

@@ -5,11 +5,21 @@ import hashlib
 import re
 import uuid
 from dataclasses import dataclass
+from typing import Literal
 
-from channels.contract import ConversationKey
+from channels.contract import ConversationKey, PressAction
 
 CHANNEL = "telegram"
-_MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+MOST_CALLBACK_BYTES = 64  # Bot API: InlineKeyboardButton.callback_data
+_ACTION_SIGNS = {
+    PressAction.CHOOSE: "+",
+    PressAction.UNCHOOSE: "-",
+    PressAction.DONE: "d",
+    PressAction.SKIP: "s",
+    PressAction.BACK: "b",
+}
+_ACTIONS = {sign: action for action, sign in _ACTION_SIGNS.items()}
+_CHOICE = re.compile(r"(?P<step>[0-9]{1,3})(?P<action>[-+dsb])(?P<option>[0-9]{0,4})")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -46,10 +56,12 @@ def draft_id(delivery_id: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChoicePress:
-    """The press on an option of the clarification with this token."""
+    """A press on the clarification with this token: what it does to the field at `step`, and with which option."""
 
     token: str
-    option: int
+    option: int | None = None
+    action: PressAction = PressAction.CHOOSE
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +72,51 @@ class StopPress:
 
 
 @dataclass(frozen=True, slots=True)
+class ThumbPress:
+    """A thumb, up (1) or down (-1), under the answer of this run."""
+
+    run_id: str
+    rating: Literal[-1, 1]
+
+
+@dataclass(frozen=True, slots=True)
 class SendNowPress:
     """The press on *send now* under a turn that waits."""
 
     run_id: str
 
 
-ButtonPress = ChoicePress | StopPress | SendNowPress
+ButtonPress = ChoicePress | StopPress | SendNowPress | ThumbPress
 
 
 def callback_data(press: ButtonPress) -> str:
-    """What a button carries (at most 64 bytes). A run id too long for it is left out: the press then stops whatever runs."""
+    """What a button carries (at most 64 bytes, but for a thumb with a run id that is none of ours).
+
+    A run id too long for it is left out of a stop, which then stops whatever runs.
+    """
     if isinstance(press, ChoicePress):
-        return f"c:{press.token}:{press.option}"
+        option = "" if press.option is None else press.option
+        return f"c:{press.token}:{press.step}{_ACTION_SIGNS[press.action]}{option}"
+    if isinstance(press, ThumbPress):
+        return f"f:{'+' if press.rating > 0 else '-'}{_shortened(press.run_id)}"
     kind = "n" if isinstance(press, SendNowPress) else "s"
     data = f"{kind}:{_shortened(press.run_id or '')}"
-    return data if len(data.encode()) <= _MOST_CALLBACK_BYTES else f"{kind}:"
+    return data if len(data.encode()) <= MOST_CALLBACK_BYTES else f"{kind}:"
 
 
 def parse_callback_data(data: str) -> ButtonPress | None:
     """Read back what `callback_data` wrote; None for anything else."""
     match data.split(":"):
-        case ["c", token, option] if _TOKEN.fullmatch(token) and option.isascii() and option.isdigit():
-            return ChoicePress(token, int(option))
-        case ["s", *rest]:
-            return StopPress(_lengthened(":".join(rest)) or None)
-        case ["n", *rest]:
-            return SendNowPress(_lengthened(":".join(rest)))
+        case ["c", token, rest] if _TOKEN.fullmatch(token) and (match := _CHOICE.fullmatch(rest)):
+            option = int(match["option"]) if match["option"] else None
+            return ChoicePress(token, option, _ACTIONS[match["action"]], int(match["step"]))
+        case ["f", *run_id] if (sign := ":".join(run_id)[:1]) in {"+", "-"}:
+            rated = _lengthened(":".join(run_id)[1:])
+            return ThumbPress(rated, 1 if sign == "+" else -1) if rated else None
+        case ["s", *run_id]:
+            return StopPress(_lengthened(":".join(run_id)) or None)
+        case ["n", *run_id]:
+            return SendNowPress(_lengthened(":".join(run_id)))
         case _:
             return None
 

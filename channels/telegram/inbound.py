@@ -13,6 +13,7 @@ from channels.contract import (
     ChatKind,
     ChoiceSelected,
     ConversationKey,
+    FeedbackGiven,
     FileRef,
     InboundEvent,
     MessageEdited,
@@ -23,7 +24,15 @@ from channels.contract import (
     StopRequested,
 )
 from channels.telegram.described import described
-from channels.telegram.ids import Address, ButtonPress, ChoicePress, SendNowPress, StopPress, parse_callback_data
+from channels.telegram.ids import (
+    Address,
+    ButtonPress,
+    ChoicePress,
+    SendNowPress,
+    StopPress,
+    ThumbPress,
+    parse_callback_data,
+)
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
@@ -69,10 +78,12 @@ class _Press:
     def event(self, press: ButtonPress) -> Press:
         about = {field.name: getattr(self, field.name) for field in fields(self)}
         match press:
-            case ChoicePress(token, option):
-                return ChoiceSelected(token=token, option=option, **about)
+            case ChoicePress(token, option, action, step):
+                return ChoiceSelected(token=token, option=option, action=action, step=step, **about)
             case StopPress(run_id):
                 return StopRequested(run_id=run_id, **about)
+            case ThumbPress(run_id, rating):
+                return FeedbackGiven(run_id=run_id, rating=rating, **about)
             case SendNowPress(run_id):
                 return SendNowRequested(run_id=run_id, **about)
 

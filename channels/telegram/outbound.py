@@ -29,7 +29,7 @@ from channels.contract import (
     RateLimited,
 )
 from channels.telegram.ids import Address
-from channels.telegram.render import Keyboard
+from channels.telegram.questions import Keyboard
 from channels.telegram.request import Flooded, NoSuchFile, NotSent, ServerUnwell
 from channels.telegram.styled_text import Styled
 

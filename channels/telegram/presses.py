@@ -35,7 +35,9 @@ class Presses:
 
     async def answer_ignored(self, dedupe_key: str, outcome: Outcome) -> None:
         """For a press the house did not take and said nothing about."""
-        if outcome is not Outcome.ACCEPTED:
+        if outcome is Outcome.REFUSED:
+            await self._try(dedupe_key, PressVerdict(accepted=False, text="This bot does not take this from you."))
+        elif outcome is Outcome.DUPLICATE:
             await self._try(dedupe_key, PressVerdict(accepted=True, text=""))
 
     async def _try(self, dedupe_key: str, verdict: PressVerdict) -> None:

@@ -8,7 +8,6 @@ from channels.contract import (
     ActivityState,
     Artifact,
     Clarification,
-    ClarificationState,
     Notice,
     NoticeKind,
     Reply,
@@ -21,8 +20,9 @@ from channels.contract import (
 )
 from channels.shared.chunking import measure
 from channels.shared.overflow import BELOW, FOLLOWS, MIME_TYPE, document
-from channels.telegram.ids import ChoicePress, SendNowPress, StopPress, callback_data
+from channels.telegram.ids import MOST_CALLBACK_BYTES, SendNowPress, StopPress, ThumbPress, callback_data
 from channels.telegram.markup import styled
+from channels.telegram.questions import Button, Keyboard, question_rows, question_text
 from channels.telegram.styled_text import Mark, Styled, chunks, joined, plain, quiet
 
 TEXT_LIMIT = 4096  # UTF-16 units after entities parsing, Bot API sendMessage
@@ -32,8 +32,7 @@ REPEAT_LINE = "⚠️ This may be a repeat: Telegram did not confirm the earlier
 _CHUNK_LIMIT = TEXT_LIMIT - 96  # leaves room for the line above
 _PLACEHOLDER = "…"
 _DONE = "✓"
-_LONGEST_LABEL = 48
-_MOST_BUTTONS = 100  # what keyboards take in practice
+_MOST_ROWS = 90  # keyboards take a hundred buttons in practice, and the last row may have several
 _MOST_ACTIVITIES = 4
 _ACTIVITY_SIGNS = {ActivityState.RUNNING: "⏳", ActivityState.DONE: "✓", ActivityState.FAILED: "✗"}
 _TODO_SIGNS = {"pending": "☐", "in_progress": "▸", "completed": "☑"}
@@ -43,17 +42,6 @@ _NOTICE_SIGNS = {
     NoticeKind.STOPPED: "⏹",
     NoticeKind.ERROR: "⚠️",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """One button of an inline keyboard; `data` comes back with the press."""
-
-    label: str
-    data: str
-
-
-Keyboard = tuple[tuple[Button, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +96,12 @@ class Rendered:
     """The whole answer, of which `texts` are the beginning."""
 
 
-def render(reply: Reply, *, most_messages: int = 0) -> Rendered:
+def render(reply: Reply, *, most_messages: int = 0, thumbs: bool = False) -> Rendered:
     """What the snapshot is on Telegram. While the turn works, its steps stand below the text; in the end only the answer stays.
 
     A turn that waits has its notice in slots of its own (`waiting:0`), which disappear when its answer begins. Of a text that takes
-    more than `most_messages` (0: any number) the beginning stands in that many, and the whole of it is a file in the end.
+    more than `most_messages` (0: any number) the beginning stands in that many, and the whole of it is a file in the end. With `thumbs` an
+    answer that may be rated has the buttons for it.
     """
     texts = chunks(quiet(joined(_body(reply))), _CHUNK_LIMIT)
     overflow = None
@@ -123,7 +112,7 @@ def render(reply: Reply, *, most_messages: int = 0) -> Rendered:
     if not texts and reply.phase is not ReplyPhase.QUEUED:
         texts = [plain(_empty_text(reply))]
     prefix = "waiting" if reply.phase is ReplyPhase.QUEUED else "text"
-    keyboard = _keyboard(reply)
+    keyboard = _keyboard(reply, thumbs=thumbs)
     last = len(texts) - 1
     return Rendered(
         tuple(
@@ -164,7 +153,7 @@ def _body(reply: Reply) -> Iterator[Styled]:
             case Notice(notice, text):
                 yield plain(f"{_NOTICE_SIGNS[notice]} {text}")
             case Clarification():
-                yield _question(part)
+                yield question_text(part)
             case Artifact() if part.size_bytes > UPLOAD_LIMIT_BYTES:
                 yield plain(f"📎 {part.name}: too large to send ({part.size_bytes / 1e6:.0f} MB; Telegram takes 50 MB)")
             case Todos(items) if reply.is_final and any(todo.status != "completed" for todo in items):
@@ -195,64 +184,19 @@ def _with_footer(texts: list[Styled], footer: Styled) -> list[Styled]:
     return [*texts[:-1], whole]
 
 
-def _question(asked: Clarification) -> Styled:
-    parts = [styled(asked.context), styled(f"{asked.icon} {asked.question}".strip())]
-    if asked.state is ClarificationState.OPEN:
-        parts += [_options(asked), _fields(asked)]
-    else:
-        parts.append(plain(_verdict(asked)))
-    return joined(parts)
-
-
-def _options(asked: Clarification) -> Styled:
-    """All options in full where a button can't show them so."""
-    if all(len(option.label) <= _LONGEST_LABEL and not option.description for option in asked.options):
-        return Styled()
-    lines = (
-        f"{number}. {option.label}" + (f" — {option.description}" if option.description else "")
-        for number, option in enumerate(asked.options, 1)
-    )
-    return plain("\n".join(lines))
-
-
-def _fields(asked: Clarification) -> Styled:
-    lines = [
-        f"• {field.label}" + (f" ({' / '.join(option.label for option in field.options)})" if field.options else "")
-        for field in asked.fields
-    ]
-    return plain("\n".join([*lines, "Please answer in a message."]) if lines else "")
-
-
-def _verdict(asked: Clarification) -> str:
-    match asked.state:
-        case ClarificationState.ANSWERED:
-            return f"✅ {asked.answered_by}: {asked.answer}" if asked.answered_by else f"✅ {asked.answer}"
-        case ClarificationState.EXPIRED:
-            return "⌛ This question has expired."
-        case _:
-            return "✖️ This question was withdrawn."
-
-
-def _keyboard(reply: Reply) -> Keyboard:
-    rows: list[tuple[Button, ...]] = [
-        (Button(_label(number, option.label, len(asked.options)), callback_data(ChoicePress(asked.token, number))),)
-        for asked in reply.parts
-        if isinstance(asked, Clarification) and asked.state is ClarificationState.OPEN
-        for number, option in enumerate(asked.options)
-    ]
-    del rows[_MOST_BUTTONS - 1 :]  # whoever finds none for the answer can write it
+def _keyboard(reply: Reply, *, thumbs: bool) -> Keyboard:
+    rows = [row for part in reply.parts if isinstance(part, Clarification) for row in question_rows(part)]
+    del rows[_MOST_ROWS - 1 :]  # whoever finds none for the answer can write it
     if reply.can_stop:
         rows.append((Button("⏹ Stop", callback_data(StopPress(reply.run_id))),))
+    if thumbs and reply.can_rate and reply.run_id is not None:
+        up, down = (callback_data(ThumbPress(reply.run_id, rating)) for rating in (1, -1))
+        if len(up.encode()) <= MOST_CALLBACK_BYTES:
+            rows.append((Button("👍", up), Button("👎", down)))
     if reply.waits and reply.run_id is not None:
         send_now = Button("▶️ Send now", callback_data(SendNowPress(reply.run_id)))
         rows.append((send_now, Button("✖️ Drop", callback_data(StopPress(reply.run_id)))))
     return tuple(rows)
-
-
-def _label(number: int, label: str, options: int) -> str:
-    if len(label) <= _LONGEST_LABEL:
-        return label if label.strip() else f"{number + 1} / {options}"
-    return f"{number + 1}. {label[: _LONGEST_LABEL - 1]}…"
 
 
 def _files(reply: Reply) -> Iterator[FilePayload]:

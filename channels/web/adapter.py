@@ -50,8 +50,8 @@ class WebChannel:
         self._live = LiveReplies()
         self._parts = (
             Page(self._guard, load_assets()),
-            Conversations(self._guard, self._live),
-            Events(self._guard, self._live, keep_alive_seconds=keep_alive_seconds),
+            Conversations(self._guard, self._live, takes_feedback=section.feedback),
+            Events(self._guard, self._live, takes_feedback=section.feedback, keep_alive_seconds=keep_alive_seconds),
             Files(self._guard),
         )
 

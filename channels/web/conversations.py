@@ -1,4 +1,4 @@
-"""The page's requests: list, read, say, choose, stop, send now."""
+"""The page's requests: list, read, say, choose, stop, send now, rate."""
 
 import asyncio
 from collections import OrderedDict
@@ -36,9 +36,10 @@ _UNTITLED = frozenset({"", "New conversation"})  # the second when a conversatio
 class Conversations:
     """The JSON routes. Whatever the host raises goes through to the gateway, which has one table for all of it."""
 
-    def __init__(self, guard: Guard, live: LiveReplies) -> None:
+    def __init__(self, guard: Guard, live: LiveReplies, *, takes_feedback: bool = True) -> None:
         self._guard = guard
         self._live = live
+        self._takes_feedback = takes_feedback
         self._openings: OrderedDict[ConversationKey, str] = OrderedDict()
 
     def routes(self) -> Sequence[web.AbstractRouteDef]:
@@ -52,6 +53,7 @@ class Conversations:
             web.post(f"{one}/messages", conversation(self._say)),
             web.post(f"{one}/press", conversation(self._press)),
             web.post(f"{one}/stop", conversation(self._stop)),
+            web.post(f"{one}/feedback", conversation(self._rate)),
             web.post(f"{one}/send-now", conversation(self._send_now)),
         ]
 
@@ -87,10 +89,12 @@ class Conversations:
     async def _read(self, visit: ConversationVisit) -> web.Response:
         key = visit.conversation
         entries = [await _as_it_stands(visit, entry) for entry in await _transcript(visit)]
-        items = await asyncio.to_thread(render.timeline, entries, self._live.of(key), key)
+        thumbs = self._takes_feedback
+        items = await asyncio.to_thread(render.timeline, entries, self._live.of(key), key, thumbs=thumbs)
         summaries = await visit.host.conversations(CHANNEL, visit.person, visit.person)
         is_running = any(summary.is_running for summary in summaries if summary.key == key)
-        return answer({"items": items, "running": is_running})
+        ratings = await visit.host.ratings(key, visit.person) if thumbs else {}
+        return answer({"items": items, "running": is_running, "ratings": ratings})
 
     async def _say(self, visit: ConversationVisit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedMessage)
@@ -104,9 +108,10 @@ class Conversations:
             raise Refusal(404, "There is no such question.")
         if question.state is not ClarificationState.OPEN:
             raise Refusal(409, render.closed_words(question))
-        if problem := inbound.misfit(posted, question):
+        pressed = inbound.choice_selected(posted, visit.conversation, datetime.now(UTC))
+        if problem := inbound.misfit(pressed, question):
             raise Refusal(422, problem)
-        return await _submit(visit, inbound.choice_selected(posted, visit.conversation, datetime.now(UTC)))
+        return await _submit(visit, pressed)
 
     async def _is_asked_here(self, visit: ConversationVisit, token: str) -> bool:
         """Whether the question stands in this conversation: another person's must not be found by its token."""
@@ -119,6 +124,12 @@ class Conversations:
     async def _stop(self, visit: ConversationVisit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedStop)
         return await _submit(visit, inbound.stop_requested(posted, visit.conversation, datetime.now(UTC)))
+
+    async def _rate(self, visit: ConversationVisit) -> web.Response:
+        if not self._takes_feedback:
+            raise Refusal(404, "Feedback is switched off here.")
+        posted = await _body(visit.request, inbound.PostedFeedback)
+        return await _submit(visit, inbound.feedback_given(posted, visit.conversation, datetime.now(UTC)))
 
     async def _send_now(self, visit: ConversationVisit) -> web.Response:
         posted = await _body(visit.request, inbound.PostedSendNow)

@@ -23,10 +23,17 @@ class Events:
     """`GET …/events`. Each event is a whole snapshot, so a reader who missed some has lost nothing."""
 
     def __init__(
-        self, guard: Guard, live: LiveReplies, *, keep_alive_seconds: float = 15, write_timeout_seconds: float = 30
+        self,
+        guard: Guard,
+        live: LiveReplies,
+        *,
+        takes_feedback: bool = True,
+        keep_alive_seconds: float = 15,
+        write_timeout_seconds: float = 30,
     ) -> None:
         self._guard = guard
         self._live = live
+        self._takes_feedback = takes_feedback
         self._keep_alive_seconds = keep_alive_seconds
         self._write_timeout_seconds = write_timeout_seconds
         self._boot = secrets.token_hex(4)
@@ -75,7 +82,7 @@ class Events:
             await response.write(data)
 
     def _event(self, live: LiveReply, key: ConversationKey) -> bytes:
-        data = orjson.dumps(render.snapshot(live, key))
+        data = orjson.dumps(render.snapshot(live, key, thumbs=self._takes_feedback))
         return b"id: %s.%d\nevent: reply\ndata: %s\n\n" % (self._boot.encode(), live.version, data)
 
     def _seen_by(self, request: web.Request) -> int:

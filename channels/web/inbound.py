@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -12,16 +12,20 @@ from channels.contract import (
     ChoiceSelected,
     Clarification,
     ConversationKey,
+    FeedbackGiven,
     FileRef,
     MessageReceived,
+    PressAction,
     Sender,
     SendNowRequested,
     StopRequested,
 )
+from channels.shared import filling
 
 ClientId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 FieldName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 FieldValue = Annotated[str, StringConstraints(max_length=10_000)]
+FieldValues = Annotated[tuple[FieldValue, ...], Field(max_length=64)]
 Ticket = Annotated[str, StringConstraints(min_length=1, max_length=4_096)]
 
 _COMMAND = re.compile(r"/[a-z]+(\s|$)")
@@ -57,17 +61,25 @@ class PostedMessage(_Posted):
 
 
 class PostedPress(_Posted):
-    """An answer to a clarification: the position of an option, or the fields of a form."""
+    """An answer to a clarification: what a press does with an option, or with `submit` the fields of a form."""
 
     token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,16}$")]
     option: int | None = Field(default=None, ge=0)
-    values: dict[FieldName, FieldValue] = Field(default_factory=dict, max_length=64)
+    action: PressAction = PressAction.CHOOSE
+    values: dict[FieldName, FieldValue | FieldValues] = Field(default_factory=dict, max_length=64)
 
 
 class PostedStop(_Posted):
     """A press on the stop button of a run."""
 
     run_id: str | None = Field(default=None, max_length=64)
+
+
+class PostedFeedback(_Posted):
+    """A thumb under the answer of a run."""
+
+    run_id: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    rating: Literal[-1, 0, 1]
 
 
 class PostedSendNow(_Posted):
@@ -100,7 +112,11 @@ def message_received(
 def choice_selected(posted: PostedPress, conversation: ConversationKey, now: datetime) -> ChoiceSelected:
     """The press as the house knows it."""
     return ChoiceSelected(
-        **_origin("press", posted, conversation, now), token=posted.token, option=posted.option, values=posted.values
+        **_origin("press", posted, conversation, now),
+        token=posted.token,
+        option=posted.option,
+        action=posted.action,
+        values=dict(posted.values),
     )
 
 
@@ -109,22 +125,20 @@ def stop_requested(posted: PostedStop, conversation: ConversationKey, now: datet
     return StopRequested(**_origin("stop", posted, conversation, now), run_id=posted.run_id)
 
 
+def feedback_given(posted: PostedFeedback, conversation: ConversationKey, now: datetime) -> FeedbackGiven:
+    """The thumb as the house knows it."""
+    return FeedbackGiven(**_origin("feedback", posted, conversation, now), run_id=posted.run_id, rating=posted.rating)
+
+
 def send_now_requested(posted: PostedSendNow, conversation: ConversationKey, now: datetime) -> SendNowRequested:
     """The wish not to wait as the house knows it."""
     return SendNowRequested(**_origin("send-now", posted, conversation, now), run_id=posted.run_id)
 
 
-def misfit(posted: PostedPress, question: Clarification) -> str | None:
+def misfit(pressed: ChoiceSelected, question: Clarification) -> str | None:
     """What is wrong with an answer to this question, in a sentence for the person; None when it fits."""
-    if not question.fields:
-        chosen = posted.option is not None and posted.option < len(question.options) and not posted.values
-        return None if chosen else "That is not one of the choices."
-    if posted.option is not None or posted.values.keys() - {field.name for field in question.fields}:
-        return "That is not an answer to this form."
-    missing = [
-        field.label for field in question.fields if field.required and not posted.values.get(field.name, "").strip()
-    ]
-    return f"Please fill in: {', '.join(missing)}." if missing else None
+    filled = filling.press(question, pressed)
+    return filled.text if isinstance(filled, filling.Unfit) else None
 
 
 def _origin(kind: str, posted: _Posted, conversation: ConversationKey, now: datetime) -> _Origin:

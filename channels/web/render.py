@@ -92,16 +92,20 @@ def summary(conversation: ConversationSummary) -> Json:
     }
 
 
-def snapshot(live: LiveReply, conversation: ConversationKey) -> Json:
-    """A reply that may still change."""
-    return {"reply_to": live.reply_to, **_reply(live.reply_id, live.reply, conversation)}
+def snapshot(live: LiveReply, conversation: ConversationKey, *, thumbs: bool = True) -> Json:
+    """A reply that may still change; with `thumbs` it may be rated once it is whole."""
+    return {"reply_to": live.reply_to, **_reply(live.reply_id, live.reply, conversation, thumbs=thumbs)}
 
 
 def timeline(
-    entries: Sequence[TranscriptEntry], live: Sequence[LiveReply], conversation: ConversationKey
+    entries: Sequence[TranscriptEntry],
+    live: Sequence[LiveReply],
+    conversation: ConversationKey,
+    *,
+    thumbs: bool = True,
 ) -> list[Json]:
     """All there is to see, in order: what a run answers stands below the last message it answers."""
-    items = _newest_of_each(entries, live, conversation)
+    items = _newest_of_each(entries, live, conversation, thumbs=thumbs)
     messages = {item["message_id"]: item for item in items if item["kind"] == "message"}
     groups: dict[str, list[Json]] = {}
     for item in items:
@@ -118,20 +122,23 @@ def _group(item: Json, messages: dict[str, Json]) -> str:
 
 
 def _newest_of_each(
-    entries: Sequence[TranscriptEntry], live: Sequence[LiveReply], conversation: ConversationKey
+    entries: Sequence[TranscriptEntry], live: Sequence[LiveReply], conversation: ConversationKey, *, thumbs: bool
 ) -> list[Json]:
     newest = {reply.reply_id: reply for reply in live}
     items = []
     for entry in entries:
         delivered = newest.pop(entry.run_id, None) if entry.reply is not None else None
-        items.append(snapshot(delivered, conversation) if delivered else _entry(entry, conversation))
-    return [*items, *(snapshot(reply, conversation) for reply in newest.values())]
+        if delivered:
+            items.append(snapshot(delivered, conversation, thumbs=thumbs))
+        else:
+            items.append(_entry(entry, conversation, thumbs=thumbs))
+    return [*items, *(snapshot(reply, conversation, thumbs=thumbs) for reply in newest.values())]
 
 
-def _entry(entry: TranscriptEntry, conversation: ConversationKey) -> Json:
+def _entry(entry: TranscriptEntry, conversation: ConversationKey, *, thumbs: bool) -> Json:
     if entry.reply is not None:
         reply_id = entry.run_id or f"seq-{entry.seq}"
-        return {"reply_to": None, **_reply(reply_id, entry.reply, conversation), "run_id": entry.run_id}
+        return {"reply_to": None, **_reply(reply_id, entry.reply, conversation, thumbs=thumbs), "run_id": entry.run_id}
     links = FileLinks(conversation.chat)
     return {
         "kind": "message",
@@ -142,13 +149,14 @@ def _entry(entry: TranscriptEntry, conversation: ConversationKey) -> Json:
     }
 
 
-def _reply(reply_id: str, reply: Reply, conversation: ConversationKey) -> Json:
+def _reply(reply_id: str, reply: Reply, conversation: ConversationKey, *, thumbs: bool) -> Json:
     return {
         "kind": "reply",
         "reply_id": reply_id,
         "run_id": reply.run_id,
         "phase": reply.phase,
         "can_stop": reply.can_stop,
+        "can_rate": thumbs and reply.can_rate,
         "waits": reply.waits,
         "parts": [_part(part, conversation) for part in _presentable(reply)],
     }
@@ -192,7 +200,11 @@ def _clarification(part: Clarification, viewer: str, links: Callable[[str], str]
         "question_html": to_html(part.question, links),
         "context_html": to_html(part.context, links),
         "options": [_option(option) for option in part.options],
+        "multiple": part.multiple,
+        "required": part.required,
         "fields": [_field(field) for field in part.fields],
+        "step": part.step,
+        "filled": part.filled,
         "state": part.state,
         "closed_words": closed_words(part),
         "answer": part.answer,

@@ -2,13 +2,14 @@
 
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from channels.contract import (
     Addressed,
     ChatKind,
     ChoiceSelected,
     ConversationKey,
+    FeedbackGiven,
     Membership,
     MessageDeleted,
     MessageEdited,
@@ -39,6 +40,11 @@ def message(text: str, person: Sender = ANN, **options: Any) -> MessageReceived:
     """Something said to the bot."""
     fields = {"message_id": f"m-{next(_numbers)}", "addressed": Addressed.DM} | _said_by(person, options)
     return MessageReceived(text=text, **fields)
+
+
+def rated(run_id: str, rating: Literal[-1, 0, 1], person: Sender = ANN, **options: Any) -> FeedbackGiven:
+    """A thumb under an answer."""
+    return FeedbackGiven(run_id=run_id, rating=rating, **_said_by(person, options))
 
 
 def press(token: str, option: int | None = 0, person: Sender = ANN, **options: Any) -> ChoiceSelected:

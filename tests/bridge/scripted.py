@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
@@ -25,6 +26,8 @@ class Says:
     args: Any = None
     gate: asyncio.Event | None = None
     error: Exception | None = None
+    tokens: tuple[int, int] | None = None
+    """What it says that it took: in, out."""
 
 
 class ScriptedModel(BaseChatModel):
@@ -54,7 +57,13 @@ class ScriptedModel(BaseChatModel):
         if step.error is not None:
             raise step.error
         calls = [tool_call_chunk(name=step.tool, args=json.dumps(step.args or {}), id=f"call-{number}", index=0)]
-        last = AIMessageChunk("", tool_call_chunks=calls if step.tool else [], chunk_position="last")
+        last = AIMessageChunk(
+            "",
+            tool_call_chunks=calls if step.tool else [],
+            chunk_position="last",
+            usage_metadata=_usage(step),
+            response_metadata={"model_name": "scripted-1"},
+        )
         yield await _told(last, run_manager)
 
 
@@ -82,6 +91,13 @@ def scripted(name: str, *steps: Says) -> tuple[AgentConfig, Script]:
     script = ScriptedModel.scripts[name] = Script(*steps)
     entry = ModelConfig(name=name, use="tests.bridge.scripted:ScriptedModel", script=name)
     return AgentConfig(models=[entry], title=TitleConfig(enabled=False)), script
+
+
+def _usage(step: Says) -> UsageMetadata | None:
+    if step.tokens is None:
+        return None
+    given, made = step.tokens
+    return UsageMetadata(input_tokens=given, output_tokens=made, total_tokens=given + made)
 
 
 async def _told(chunk: AIMessageChunk, run_manager: Any) -> ChatGenerationChunk:

@@ -16,7 +16,7 @@ from bridge.host import House
 from bridge.inbox.config import InboxConfig
 from bridge.inbox.intake import Intake
 from bridge.inbox.signs import ReceiptSigns
-from bridge.persistence import clarifications, conversations, runs, threads, transcript
+from bridge.persistence import clarifications, conversations, feedback, runs, threads, transcript
 from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.database import Database
 from bridge.persistence.threads import ThreadStatus
@@ -118,6 +118,17 @@ async def test_a_question_is_looked_up_by_its_token(house: House, database: Data
     await database.write(lambda c: runs.insert(c, "run-1", NewRun(thread_id), now=utc_now()))
     await database.write(lambda c: clarifications.ensure(c, record, now=utc_now()))
     assert await house.clarification("tok") == question
+
+
+async def test_what_a_person_thinks_of_answers_is_told_to_that_person(house: House, database: Database) -> None:
+    assert await house.ratings(CHAT, "ann") == {}
+    await house.open_conversation(CHAT, ChatKind.PRIVATE, "ann")
+    thread_id = await thread(database)
+    await database.write(lambda c: runs.insert(c, "run-1", NewRun(thread_id), now=utc_now()))
+    run = await database.read(lambda c: runs.find(c, "run-1"))
+    await database.write(lambda c: feedback.rate(c, run, "demo:ann", -1, comment="", now=utc_now()))
+    assert await house.ratings(CHAT, "ann") == {"run-1": -1}
+    assert await house.ratings(CHAT, "bob") == {}
 
 
 async def test_threads_of_the_api_are_made_read_and_deleted(

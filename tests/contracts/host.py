@@ -1,7 +1,7 @@
 """A house in memory for the tests of channels: takes events, drops doubles, opens files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from channels.contract import (
     ConversationSummary,
     DeliveryReceipt,
     DeliveryTarget,
+    FeedbackGiven,
     FileRef,
     InboundEvent,
     MessageReceived,
@@ -97,6 +98,9 @@ class MemoryHost:
 
     async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
         return [entry for entry in self.entries.get(conversation, []) if entry.seq > after]
+
+    async def ratings(self, conversation: ConversationKey, user_id: str) -> Mapping[str, int]:
+        return {event.run_id: event.rating for event in self.events if isinstance(event, FeedbackGiven)}
 
     async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
         content = b"".join([chunk async for chunk in chunks])

@@ -6,16 +6,21 @@ import time
 import pytest
 
 from tests.e2e.program import Program
+from tests.e2e.reading import until
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Gate, Text, ToolCall
-from tests.simulators.telegram.client import TelegramSimulator
-from tests.simulators.telegram.views import ChatView, Upload
+from tests.simulators.telegram.client import Person, TelegramSimulator
+from tests.simulators.telegram.views import ChatView, MessageView, Upload
 
 pytestmark = pytest.mark.e2e
 
 
 def texts(view: ChatView) -> list[str]:
     return [message.text for message in view.messages]
+
+
+def labels(message: MessageView) -> list[str]:
+    return [button["text"] for button in message.buttons]
 
 
 async def test_a_message_streams_and_ends_whole(
@@ -47,28 +52,72 @@ async def test_a_group_hears_an_answer_only_when_it_asks(
     assert await telegram.violations() == []
 
 
-async def test_a_question_is_answered_by_a_press_also_after_a_restart(
+async def test_a_choice_of_several_that_is_half_made_survives_a_restart(
     program: Program, telegram: TelegramSimulator, model: ModelSimulator
 ) -> None:
     ana = await telegram.person()
     await model.script(
-        ToolCall("ask_clarification", {"question": "Which colour?", "options": ["red", "blue"]}), match="paint"
+        ToolCall("ask_clarification", {"question": "Which colours?", "options": ["red", "blue"], "multiple": True}),
+        match="paint",
     )
-    await model.script(Text("It is blue now."), match="blue")
+    await model.script(Text("It is both now."), match="red, blue")
     await ana.send("paint the house")
     chat = await telegram.wait_for(ana.id, lambda view: view.messages[-1].buttons, 20)
     question = chat.messages[-1]
-    assert "Which colour?" in question.text
+    assert "Which colours?" in question.text
+    await ana.press_label(question.message_id, "☐ red")
+    await telegram.wait_for(ana.id, lambda view: "☑ red" in labels(view.message(question.message_id)), 20)
     await program.stop()
     await program.start()
-    press = await ana.press(question.message_id, question.callback_data("blue"))
-    chat = await telegram.wait_for(ana.id, lambda view: "It is blue now." in texts(view), 20)
-    copy = next(message for message in chat.messages if message.message_id == question.message_id)
-    assert "blue" in copy.text
+    await ana.press_label(question.message_id, "☐ blue")
+    await telegram.wait_for(ana.id, lambda view: "☑ blue" in labels(view.message(question.message_id)), 20)
+    press = await ana.press_label(question.message_id, "✔ Done")
+    chat = await telegram.wait_for(ana.id, lambda view: "It is both now." in texts(view), 20)
+    copy = chat.message(question.message_id)
+    assert "red, blue" in copy.text
     assert not copy.buttons
     assert await telegram.press_answers(press)
+    thumb = await ana.press_label(chat.messages[-1].message_id, "👍")
+    told = await until(lambda: telegram.press_answers(thumb))
+    assert told[0]["text"] == "Thank you, noted."
+    await fill_in_a_form(ana, telegram, model)
     assert await telegram.violations() == []
     assert await model.violations() == []
+
+
+async def fill_in_a_form(ana: Person, telegram: TelegramSimulator, model: ModelSimulator) -> None:
+    """By words and by presses, back and on again; the model is told all of it, and what it took is known."""
+    fields = [
+        {"name": "city", "label": "City"},
+        {"name": "size", "label": "Size", "options": ["small", "large"]},
+        {"name": "extras", "label": "Extras", "options": ["tea", "milk"], "multiple": True, "required": False},
+    ]
+    await model.script(ToolCall("ask_clarification", {"question": "Your order?", "fields": fields}), match="order")
+    await model.script(Text("Ordered."), match="Size: large")
+    await ana.send("take my order")
+    chat = await telegram.wait_for(ana.id, lambda view: "1 / 3  City" in view.messages[-1].text, 20)
+    form = chat.messages[-1].message_id
+
+    async def asks(words: str) -> None:
+        await telegram.wait_for(ana.id, lambda view: words in view.message(form).text, 20)
+
+    await ana.send("Oslo")
+    await asks("2 / 3  Size")
+    await ana.press_label(form, "small")
+    await asks("3 / 3  Extras")
+    await ana.press_label(form, "‹ Back")
+    await asks("2 / 3  Size")
+    await ana.press_label(form, "large")
+    await asks("3 / 3  Extras")
+    await ana.press_label(form, "✔ Done")
+    chat = await telegram.wait_for(ana.id, lambda view: "Ordered." in texts(view), 20)
+    chat = await telegram.wait_for(ana.id, lambda view: "✅" in view.message(form).text, 20)
+    assert chat.message(form).text == "❓ Your order?\n\n✅ Ana:\nCity: Oslo\nSize: large"
+    assert (await model.requests())[-1]["body"]["messages"][-1]["content"] == (
+        "City: Oslo\nSize: large\nExtras: (no answer)"
+    )
+    await ana.send("/usage")
+    await telegram.wait_for(ana.id, lambda view: "tokens in" in view.messages[-1].text, 20)
 
 
 async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(

@@ -1,12 +1,13 @@
 """What people can type besides talking: one command a file."""
 
-from bridge.dispatch.commands import busy, later, model, new, pair, settings, speak, status, stop
+from bridge.dispatch.commands import busy, later, model, new, pair, settings, speak, status, stop, usage
 from bridge.dispatch.commands.command import Call, Command, first_word
 from bridge.dispatch.commands.help import help_command
 
 _OTHERS = (
     new.COMMAND,
     status.COMMAND,
+    usage.COMMAND,
     stop.COMMAND,
     busy.COMMAND,
     speak.COMMAND,

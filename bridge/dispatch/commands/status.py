@@ -19,8 +19,8 @@ def _run(call: Call) -> str:
         f"- waiting: {waiting}",
         f"- thread `{thread.thread_id}`",
     ]
-    if question := clarifications.open_on(call.connection, thread.thread_id):
-        lines.insert(2, f"- the agent waits for your answer: {question.clarification.question}")
+    for record in clarifications.open_on(call.connection, thread.thread_id)[:1]:
+        lines.insert(2, f"- the agent waits for an answer: {record.clarification.question}")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
-"""`/stop`: end what runs here, and what waits behind it."""
+"""`/stop`: end what runs here, and what waits behind it; or take back the question that waits."""
 
+from bridge.dispatch.answers import withdraw
 from bridge.dispatch.commands.command import Call, Command
 from bridge.persistence import runs
 from bridge.runs.manager import stop_all
@@ -10,7 +11,8 @@ def _run(call: Call) -> str:
     thread_id = call.conversation.thread_id
     open_runs = runs.open_on(call.connection, thread_id) if thread_id else ()
     if thread_id is None or not open_runs:
-        return "Nothing is running."
+        withdrawn = withdraw(call.connection, thread_id, call.now, call.effects) if thread_id else 0
+        return "The question was withdrawn." if withdrawn else "Nothing is running."
     call.effects.to_stop |= stop_all(call.connection, open_runs, CancelAction.INTERRUPT, now=call.now)
     call.effects.threads_changed.add(thread_id)
     waiting = sum(run.status is RunStatus.PENDING for run in open_runs)

@@ -42,6 +42,10 @@ export function postStop(conversation, stop) {
   return request(`conversations/${conversation}/stop`, stop);
 }
 
+export function postFeedback(conversation, feedback) {
+  return request(`conversations/${conversation}/feedback`, feedback);
+}
+
 export function postSendNow(conversation, sendNow) {
   return request(`conversations/${conversation}/send-now`, sendNow);
 }

@@ -1,6 +1,6 @@
 // The page: which conversation is open, and what happens between its parts.
 
-import { ApiError, createConversation, listConversations, postPress, postSendNow, postStop, readMessages } from "./api.js";
+import { ApiError, createConversation, listConversations, postFeedback, postPress, postSendNow, postStop, readMessages } from "./api.js";
 import { Composer } from "./composer.js";
 import { ConnectionLine } from "./connection.js";
 import { announce, newId, openingWords } from "./elements.js";
@@ -17,12 +17,15 @@ const LIST_REFRESH_MILLISECONDS = 30_000;
 
 class App {
   constructor() {
+    this.ratings = {}; // of the open conversation's answers, by run
     this.current = null; // the open conversation's id; null while it is new and nothing was sent
     this.isCreated = false; // whether the bridge knows it
     this.connection = new ConnectionLine(byId("connection"));
     this.scrolling = new Scrolling(byId("scroller"), byId("jump"));
     this.timeline = new Timeline(byId("timeline"), {
-      press: (answer) => this.press(answer),
+      press: (answer, options) => this.press(answer, options),
+      ratingOf: (runId) => this.ratings[runId] ?? 0,
+      rate: (feedback) => this.rate(feedback),
       sendNow: (run) => postSendNow(this.current, { client_id: newId(), run_id: run }),
       drop: (run) => postStop(this.current, { client_id: newId(), run_id: run }),
       retry: (clientId) => this.retry(clientId),
@@ -95,6 +98,7 @@ class App {
     this.stream = null;
     this.isServerBusy = false;
     this.isLoading = false;
+    this.ratings = {};
     this.timeline.clear();
     byId("gone").hidden = true;
     this.connection.show("open");
@@ -144,8 +148,9 @@ class App {
     const id = this.current;
     if (!id || !this.isCreated) return;
     try {
-      const { items, running } = await readMessages(id);
+      const { items, running, ratings } = await readMessages(id);
       if (this.current !== id) return;
+      this.ratings = ratings;
       this.isServerBusy = running;
       this.isLoading = false;
       this.timeline.replace(items, running);
@@ -201,11 +206,18 @@ class App {
     if (suggestion.attach) this.composer.chooseFiles();
   }
 
-  async press(answer) {
+  /** `stays`: the question goes on, so the person stays where they are. */
+  async press(answer, { stays = false } = {}) {
     const id = this.current;
     await postPress(id, answer);
+    if (stays) return;
     this.scrolling.toEnd();
     this.composer.focus();
+  }
+
+  async rate(feedback) {
+    await postFeedback(this.current, feedback);
+    this.ratings = { ...this.ratings, [feedback.run_id]: feedback.rating };
   }
 
   retry(clientId) {
@@ -278,7 +290,7 @@ class App {
     byId("conversation-title").textContent = title;
     document.title = this.current && title && title !== UNTITLED ? `${title} · Threadbridge` : "Threadbridge";
     byId("composer").hidden = isGone;
-    byId("waiting").hidden = !(this.isServerBusy && this.timeline.endsWithSentMessage);
+    byId("waiting").hidden = !(this.isServerBusy && this.timeline.endsWithSentMessage && !this.timeline.hasOpenForm);
     byId("stop").hidden = !stoppable;
     byId("stop").disabled = this.stopping !== undefined && this.stopping === stoppable?.run_id;
     byId("stop").querySelector("span").textContent = byId("stop").disabled ? "Stopping…" : "Stop";

@@ -2,15 +2,17 @@
 
 import { clarificationView } from "./clarification.js";
 import { fragment, h, icon, size } from "./elements.js";
+import { thumbsView } from "./thumbs.js";
 
 const NOTICE_ICONS = { info: "info", waiting: "clock", stopped: "stop", error: "warning" };
 const TODO_WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
 
 export class ReplyView {
-  /** `actions`: press(answer), sendNow(run), drop(run); each gives a promise that fails with what to show. */
+  /** `actions`: press(answer), sendNow(run), drop(run); each gives a promise that fails with what to show. See also `thumbsView`. */
   constructor(actions) {
     this.actions = actions;
     this.views = new Map();
+    this.thumbs = thumbsView(actions);
     this.body = h("div", { class: "reply-body" });
     this.node = h("li", { class: "reply" }, h("span", { class: "visually-hidden" }, "Answer"), this.body);
   }
@@ -31,6 +33,16 @@ export class ReplyView {
       view.node.remove();
       this.views.delete(key);
     }
+    this.offerThumbs(reply);
+  }
+
+  offerThumbs(reply) {
+    if (!reply.can_rate) {
+      this.thumbs.node.remove();
+      return;
+    }
+    this.thumbs.update(reply);
+    if (!this.thumbs.node.isConnected) this.node.append(this.thumbs.node);
   }
 
   view(key, part) {

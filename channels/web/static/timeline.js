@@ -8,7 +8,7 @@ const LONG_LINES = 20;
 const STATE_WORDS = { sending: "Sending…", waiting: "Waiting for the connection…", failed: "Not sent." };
 
 export class Timeline {
-  /** `actions`: press(answer), sendNow(run), drop(run), retry(clientId), discard(clientId). */
+  /** `actions`: press(answer), sendNow(run), drop(run), ratingOf(runId), rate(feedback), retry(clientId), discard(clientId). */
   constructor(list, actions) {
     this.list = list;
     this.actions = actions;
@@ -33,6 +33,12 @@ export class Timeline {
   get endsWithSentMessage() {
     const last = this.items.at(-1)?.data;
     return last?.kind === "message" && (last.state ?? "sent") === "sent";
+  }
+
+  /** Whether a form waits that messages fill in: then one that was sent brings no answer yet. */
+  get hasOpenForm() {
+    const parts = this.items.flatMap((item) => item.data.parts ?? []);
+    return parts.some((part) => part.kind === "clarification" && part.state === "open" && part.fields.length);
   }
 
   hasMessage(id) {

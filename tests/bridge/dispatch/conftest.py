@@ -1,6 +1,6 @@
 """Decisions over both databases: events in, rows and effects out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from bridge.persistence.database import Database
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.persistence.tables import deliveries as deliveries_table
 from bridge.runs.config import RunsConfig
-from bridge.runs.records import RunRecord, RunStatus
+from bridge.runs.records import ModelUsage, RunRecord, RunStatus
 from channels.contract import (
     BusyPolicy,
     ChannelSection,
@@ -26,6 +26,7 @@ from channels.contract import (
     InboundEvent,
     Option,
     Reply,
+    ReplyPart,
     ReplyPhase,
     Text,
     TranscriptEntry,
@@ -65,6 +66,7 @@ class Desk:
         key: ConversationKey = CHAT,
         *,
         busy: BusyPolicy = BusyPolicy.QUEUE,
+        admins: Sequence[str] = (),
         debounce: float = 0,
         ask_when_older: float = 0,
         models: Sequence[ModelInfo] = (),
@@ -72,7 +74,7 @@ class Desk:
     ) -> Effects | NotYet | None:
         """Decide one thing."""
         rules = Rules(
-            {"demo": ChannelSection(busy=busy)},
+            {"demo": ChannelSection(busy=busy, admins=tuple(admins))},
             RunsConfig(**settings),
             InboxConfig(debounce_seconds=debounce, ask_when_older_than_seconds=ask_when_older),
             "lead",
@@ -105,11 +107,13 @@ class Desk:
         assert claimed is not None
         return claimed
 
-    async def finish(self, run: RunRecord, answer: str = "answer") -> None:
-        """Let a run end with this answer."""
+    async def finish(
+        self, run: RunRecord, answer: str = "answer", usage: Mapping[str, ModelUsage] | None = None
+    ) -> None:
+        """Let a run end with this answer, its models having taken so much."""
 
         def end(connection: Connection) -> None:
-            assert runs.finish(connection, run, RunStatus.SUCCESS, now=self.clock())
+            assert runs.finish(connection, run, RunStatus.SUCCESS, now=self.clock(), usage=usage)
             reply = Reply((Text("a", answer),), ReplyPhase.FINAL, run.run_id)
             transcript.append_reply(connection, run.thread_id, run.run_id, reply, now=self.clock())
 
@@ -127,9 +131,9 @@ class Desk:
         return await self.database.read(lambda c: transcript.entries(c, thread_id))
 
     async def ask(
-        self, *options: str, of: str = "ann", by: AskedBy = AskedBy.QUESTION, token: str = "tok"
+        self, *options: str, of: str = "ann", by: AskedBy = AskedBy.QUESTION, token: str = "tok", **details: Any
     ) -> RunRecord:
-        """Let a run end with a question."""
+        """Let a run end with a question; `details` are more of its fields."""
         if not any(run.status is RunStatus.PENDING for run in await self.runs()):
             raise AssertionError("begin a turn first")
         run = await self.begin()
@@ -138,6 +142,7 @@ class Desk:
             "Which?",
             options=tuple(Option(label, f"value of {label}") for label in options),
             expires_at=self.clock.now.replace(hour=23),
+            **details,
         )
         record = ClarificationRecord(question, run.run_id, f"call-{token}", run.thread_id, by, of)
 
@@ -157,6 +162,12 @@ class Desk:
 
     async def state(self, event_id: int) -> EventState:
         return (await self.event(event_id)).state
+
+    async def shown(self, run: RunRecord) -> Sequence[ReplyPart]:
+        """The parts of a run's answer as the transcript has them now."""
+        reply = await self.database.read(lambda c: transcript.reply_of(c, run.run_id))
+        assert reply is not None
+        return reply.parts
 
     async def take_deliveries(self) -> list[str]:
         """Claim what is owed, and say its ids."""

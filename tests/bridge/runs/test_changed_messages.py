@@ -118,7 +118,7 @@ async def test_what_the_old_turn_has_asked_is_asked_no_more(play: Play) -> None:
     await house.database.write(lambda c: clarifications.ensure(c, asked, now=utc_now()))
     await decide(house, edit("m-1", "b"))
     await house.ended(run)
-    assert await house.database.read(lambda c: clarifications.open_on(c, run.thread_id)) is None
+    assert await house.database.read(lambda c: clarifications.open_on(c, run.thread_id)) == []
 
 
 async def test_a_stop_is_not_overtaken_by_an_older_wish_to_begin_anew(play: Play) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.tools import tool
 from langgraph.types import Interrupt, interrupt
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from agent import factory
 from bridge.clock import utc_now
@@ -17,13 +18,13 @@ from bridge.dispatch.dispatcher import Dispatcher, Rules
 from bridge.errors import LeaseExpired, TranscriptionFailed
 from bridge.files.artifacts import Artifacts
 from bridge.inbox.config import InboxConfig
-from bridge.persistence import clarifications, conversations, inbox, runs, transcript
+from bridge.persistence import clarifications, conversations, inbox, runs, tables, transcript, usage
 from bridge.persistence.clarifications import AskedBy
 from bridge.persistence.inbox import EventState
 from bridge.persistence.tables import inbound_events
 from bridge.runs.config import RunsConfig
 from bridge.runs.observer import Observer
-from bridge.runs.records import RunRecord, RunStatus
+from bridge.runs.records import ModelUsage, RunRecord, RunStatus
 from channels.contract import (
     Artifact,
     BusyPolicy,
@@ -313,7 +314,7 @@ async def test_a_question_is_stored_shown_and_answered_by_the_next_turn(play: Pl
 
     await answer(house, await last_run(house))
     assert script.asked[1][-1].text == "Blue"
-    assert script.asked[1][-1].additional_kwargs["human_input_response"]["answer"] == "Blue"
+    assert script.asked[1][-1].additional_kwargs["human_input_response"]["value"] == "Blue"
 
 
 async def test_a_file_handed_over_is_shown_and_one_that_is_not_there_is_not(play: Play) -> None:
@@ -419,16 +420,22 @@ async def test_a_stop_releases_what_was_not_told(play: Play) -> None:
 async def test_an_interrupt_of_the_graph_is_asked_like_a_question(play: Play) -> None:
     house, _ = await play(Says("done"))
     run = await house.ended(await house.run("hi"))
-    observer = Observer(run, "ann", house.database, Artifacts(house.agent.paths), utc_now)
+    observer = Observer(run, "ann", house.database, Artifacts(house.agent.paths), utc_now, expiry_seconds=60)
     value = {"question": "Really delete?", "options": ["yes", "no"]}
-    update = {"__interrupt__": (Interrupt(value=value, id="i-1"), Interrupt(value="Go on?", id="i-2"))}
+    form = {"question": "Where?", "fields": [{"name": "city"}], "clarification_type": "missing_info"}
+    several = {"human_input": {"question": "Which?", "options": ["a", "b"], "multiple": True}}
+    values = (value, "Go on?", form, several)
+    update = {"__interrupt__": tuple(Interrupt(value=each, id=f"i-{n}") for n, each in enumerate(values, start=1))}
 
     notes = await observer.notice(update)
     again = await observer.notice(update)
 
     assert observer.interrupted
     assert notes == again
-    assert [note["clarification"]["question"] for note in notes] == ["Really delete?", "Go on?"]
+    asked = [note["clarification"] for note in notes]
+    assert [each["question"] for each in asked] == ["Really delete?", "Go on?", "Where?", "Which?"]
+    assert [each["fields"][0]["label"] for each in asked if each["fields"]] == ["city"]
+    assert [(each["multiple"], each["icon"]) for each in asked[1:]] == [(False, "⏸️"), (False, "❓"), (True, "⏸️")]
     stored = await house.database.read(lambda c: clarifications.find(c, notes[0]["clarification"]["token"]))
     assert stored is not None
     assert (stored.asked_by, stored.call_id, stored.clarification.options) == (
@@ -437,3 +444,17 @@ async def test_an_interrupt_of_the_graph_is_asked_like_a_question(play: Play) ->
         (Option("yes", "yes"), Option("no", "no")),
     )
     assert replace(stored.clarification, options=()).icon == "⏸️"
+
+
+async def test_the_tokens_of_every_call_are_on_the_runs_row(play: Play) -> None:
+    note = {"path": "/mnt/user-data/outputs/a.txt", "content": "hello"}
+    house, _ = await play(Says(tool="write_file", args=note, tokens=(100, 20)), Says("Done.", tokens=(130, 3)))
+    await decide(house, message("write"))
+    run = await last_run(house)
+    await answer(house, run)
+    (took,) = await house.database.read(lambda c: usage.of_thread(c, run.thread_id))
+    assert took.by_model == {"scripted-1": ModelUsage(2, 2, 230, 23)}
+    assert took.ran > timedelta()
+    row = (await house.database.read(lambda c: c.execute(select(tables.runs)).all()))[0]
+    assert (row.total_input_tokens, row.total_output_tokens, row.total_tokens) == (230, 23, 253)
+    assert row.llm_call_count == 2

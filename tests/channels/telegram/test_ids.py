@@ -1,16 +1,18 @@
 """Every id survives its way out and back."""
 
 import uuid
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.contract import ConversationKey
+from channels.contract import ConversationKey, PressAction
 from channels.telegram.ids import (
     Address,
     ChoicePress,
     StopPress,
+    ThumbPress,
     bot_id_of,
     callback_data,
     draft_id,
@@ -33,11 +35,15 @@ def test_another_channels_conversation_has_no_address() -> None:
         Address.of(ConversationKey("slack", "T1", "C1"))
 
 
-@given(_TOKENS, st.integers(0, 99))
-def test_a_choice_fits_a_button_and_comes_back(token: str, option: int) -> None:
-    data = callback_data(ChoicePress(token, option))
+_BY_BUTTON = st.sampled_from([action for action in PressAction if action is not PressAction.SUBMIT])
+
+
+@given(_TOKENS, st.none() | st.integers(0, 99), _BY_BUTTON, st.integers(0, 15))
+def test_a_choice_fits_a_button_and_comes_back(token: str, option: int | None, action: PressAction, step: int) -> None:
+    press = ChoicePress(token, option, action, step)
+    data = callback_data(press)
     assert len(data.encode()) <= 64
-    assert parse_callback_data(data) == ChoicePress(token, option)
+    assert parse_callback_data(data) == press
 
 
 @given(st.uuids().map(str) | st.text(max_size=80) | st.uuids().map(lambda run: run.hex.upper()))
@@ -48,6 +54,11 @@ def test_a_stop_names_its_run_or_none(run_id: str) -> None:
     assert parse_callback_data(data) == StopPress(expected)
 
 
+@given(st.uuids().map(str) | st.text(min_size=1, max_size=40), st.sampled_from([1, -1]))
+def test_a_thumb_names_its_run(run_id: str, rating: Literal[1, -1]) -> None:
+    assert parse_callback_data(callback_data(ThumbPress(run_id, rating))) == ThumbPress(run_id, rating)
+
+
 def _is_uuid(text: str) -> bool:
     try:
         return str(uuid.UUID(text)) == text
@@ -55,7 +66,26 @@ def _is_uuid(text: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("data", ["", "c", "c:", "c:tok", "c:tok:x", "c:tok:-1", "c:tok:²", "x:1", "c::1", "c:a:1:2"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "c",
+        "c:",
+        "c:tok",
+        "c:tok:x",
+        "c:tok:-1",
+        "c:tok:²",
+        "x:1",
+        "c::1",
+        "c:a:1:2",
+        "f:",
+        "f:+",
+        "f:x",
+        "c:a:1x2",
+        "c:a:+2",
+    ],
+)
 def test_what_no_button_of_ours_carries_is_no_press(data: str) -> None:
     assert parse_callback_data(data) is None
 

@@ -199,7 +199,7 @@ def press(data: str, **fields: Any) -> InboundEvent | None:
 
 
 def test_a_press_on_an_option() -> None:
-    event = press("c:Tok:2")
+    event = press("c:Tok:0+2")
     assert isinstance(event, ChoiceSelected)
     assert (event.token, event.option, event.sender.id) == ("Tok", 2, "7")
     assert str(event.conversation) == "telegram:42:-100:"
@@ -212,12 +212,12 @@ def test_a_press_on_stop() -> None:
 
 
 def test_a_press_under_an_old_message_still_counts() -> None:
-    event = press("c:Tok:0", message={"chat": GROUP, "message_id": 5, "date": 0})
+    event = press("c:Tok:0+0", message={"chat": GROUP, "message_id": 5, "date": 0})
     assert isinstance(event, ChoiceSelected)
 
 
 def test_a_press_without_a_message_or_with_foreign_data_is_none_of_ours() -> None:
-    assert press("c:Tok:0", message=None, inline_message_id="i") is None
+    assert press("c:Tok:0+0", message=None, inline_message_id="i") is None
     assert press("foreign") is None
 
 

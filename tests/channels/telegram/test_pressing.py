@@ -1,5 +1,7 @@
 """Every press counts, once, and meets a word."""
 
+from dataclasses import replace
+
 import pytest
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
@@ -7,10 +9,13 @@ from channels.contract import (
     ChoiceSelected,
     Clarification,
     ClarificationState,
+    FeedbackGiven,
+    FormField,
     Notice,
     NoticeKind,
     Option,
     Outcome,
+    PressAction,
     PressVerdict,
     ReceiptSign,
     StopRequested,
@@ -70,7 +75,45 @@ async def test_the_spinner_of_a_press_that_the_house_refuses_ends(telegram, chan
     host.outcome = Outcome.REFUSED
     query = await ana.press_label(message.message_id, "Red")
     await all_heard(host, ana)
-    assert len(await telegram.press_answers(query)) == 1
+    (said,) = await telegram.press_answers(query)
+    assert (said["text"], said["show_alert"]) == ("This bot does not take this from you.", True)
+
+
+async def test_a_thumb_names_the_answer_it_stands_under_and_its_person(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana)
+    await turn.show(final("Done."))
+    (message,) = await posted(telegram, ana.id)
+    query = await ana.press_label(message.message_id, "👎")
+    given = (await host.wait_for(2))[-1]
+    assert isinstance(given, FeedbackGiven)
+    assert (given.run_id, given.rating, given.sender.id) == (RUN, -1, str(ana.id))
+    await channel.answer_press(given, PressVerdict(accepted=True, text="Noted."))
+    assert [(said["text"], said["show_alert"]) for said in await telegram.press_answers(query)] == [("Noted.", False)]
+    before = await texts(telegram, ana.id)
+    await turn.show(final("Done."))
+    assert await texts(telegram, ana.id) == before == ["Done."]
+
+
+async def test_a_form_is_asked_field_by_field_in_its_one_message(telegram, channel, host, ana) -> None:
+    turn = await asked(channel, host, ana)
+    extras = FormField("extras", "Extras", OPTIONS, multiple=True)
+    form = Clarification("tok", "Order", fields=(FormField("name", "Name"), extras))
+    await turn.show(final("Hm.", form))
+    step = replace(form, step=1, filled={"name": ("Ana",), "extras": ("b",)})
+    await turn.show_at_last(final("Hm.", step))
+    (message,) = await posted(telegram, ana.id)
+    assert "✓ Name: Ana" in message.text
+    assert [button["text"] for button in message.buttons] == ["☐ Red", "☑ Blue", "‹ Back", "✔ Done"]
+    for label, action, option in (
+        ("☑ Blue", PressAction.UNCHOOSE, 1),
+        ("‹ Back", PressAction.BACK, None),
+        ("✔ Done", PressAction.DONE, None),
+    ):
+        count = len(host.events)
+        await ana.press_label(message.message_id, label)
+        press = (await host.wait_for(count + 1))[-1]
+        assert isinstance(press, ChoiceSelected)
+        assert (press.token, press.step, press.action, press.option) == ("tok", 1, action, option)
 
 
 async def test_stop_in_a_group_names_its_run(telegram, channel, host, ana) -> None:

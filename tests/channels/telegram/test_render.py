@@ -7,7 +7,6 @@ from channels.contract import (
     Artifact,
     Clarification,
     ClarificationState,
-    FormField,
     Notice,
     NoticeKind,
     Option,
@@ -96,13 +95,6 @@ def test_long_options_stand_in_full_in_the_text() -> None:
     assert len(message.keyboard[0][0].label) <= 52
 
 
-def test_a_form_asks_for_a_message() -> None:
-    field = FormField("size", "Size", (Option("S", "s"), Option("L", "l")))
-    (message,) = final(Clarification("tok", "Order", fields=(field,))).texts
-    assert "• Size (S / L)" in message.content.text
-    assert message.keyboard == ()
-
-
 @pytest.mark.parametrize(
     ("state", "line"),
     [
@@ -116,6 +108,22 @@ def test_a_settled_question_shows_who_chose_what_and_no_buttons(state: Clarifica
     (message,) = final(settled).texts
     assert message.content.text.endswith(line)
     assert message.keyboard == ()
+
+
+def test_only_a_whole_answer_has_thumbs_and_they_stand_under_its_last_message() -> None:
+    def labels(*parts: ReplyPart, phase: ReplyPhase = ReplyPhase.FINAL) -> list[list[str]]:
+        *_, last = render(Reply(parts, phase, "run-1"), thumbs=True).texts
+        return [[button.label for button in row] for row in last.keyboard]
+
+    answer = Text("m", "word " * 2000)
+    first, *_ = render(Reply((answer,), ReplyPhase.FINAL, "run-1"), thumbs=True).texts
+    assert (labels(answer), first.keyboard) == ([["👍", "👎"]], ())
+    assert labels(answer, phase=ReplyPhase.WORKING) == [["⏹ Stop"]]
+    assert labels(answer, Notice(NoticeKind.STOPPED, "Stopped.")) == []
+    assert labels(answer, ASKED) == [["Red"], ["Blue"]]
+    assert render(Reply((answer,), ReplyPhase.FINAL), thumbs=True).texts[-1].keyboard == ()
+    assert render(Reply((answer,), ReplyPhase.FINAL, "x" * 80), thumbs=True).texts[-1].keyboard == ()
+    assert final(answer).texts[-1].keyboard == ()
 
 
 def test_earlier_messages_stay_as_they_are_while_the_text_grows() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ from channels.contract import (
     ConversationSummary,
     DeliveryReceipt,
     DeliveryTarget,
+    FeedbackGiven,
     FileRef,
     InboundEvent,
     MessageReceived,
@@ -147,6 +148,10 @@ class MemoryHouse:
 
     async def transcript(self, conversation: ConversationKey, after: int = 0) -> Sequence[TranscriptEntry]:
         return [entry for entry in self.said.get(conversation, []) if entry.seq > after][: self.portion]
+
+    async def ratings(self, conversation: ConversationKey, user_id: str) -> Mapping[str, int]:
+        given = [event for event in self.events if isinstance(event, FeedbackGiven)]
+        return {event.run_id: event.rating for event in given if event.conversation == conversation}
 
     async def save_upload(self, conversation: ConversationKey, name: str, chunks: AsyncIterator[bytes]) -> FileRef:
         if PurePosixPath(name).name != name or name in {"", ".", ".."}:

@@ -1,6 +1,7 @@
 """The page in headless Chromium, against a real server."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from channels.contract import (
     Artifact,
     ChoiceSelected,
     Clarification,
+    FeedbackGiven,
     FormField,
     MessageReceived,
     Notice,
     NoticeKind,
     Option,
+    PressAction,
     ReplyPhase,
     SendNowRequested,
     StopRequested,
@@ -117,7 +120,63 @@ async def test_a_form_is_filled_in_by_keyboard_and_sent(house: MemoryHouse, open
     await page.get_by_role("button", name="Send answers").click()
     press = await asyncio.wait_for(house.wait_for(lambda event: isinstance(event, ChoiceSelected)), 5)
     assert isinstance(press, ChoiceSelected)
-    assert press.values == {"place": "Rome", "how": "bike", "see": "lakes, hills"}
+    assert press.values == {"place": "Rome", "how": "bike", "see": ("lakes", "hills")}
+
+
+async def test_ticks_are_kept_one_by_one_and_done_sends_them_all(house: MemoryHouse, open_page: OpenPage) -> None:
+    options = (Option("Lakes", "lakes"), Option("Hills", "hills", "steep"), Option("Towns", "towns"))
+    question = Clarification("t1", "What would you see?", options=options, multiple=True)
+
+    async def agent(turn: Turn) -> None:
+        if isinstance(turn.event, MessageReceived):
+            await turn.finish(turn.ask(question))
+        elif isinstance(turn.event, ChoiceSelected) and turn.event.option is not None:
+            ticked.append((turn.event.option, turn.event.action))
+
+    ticked: list[tuple[int, PressAction]] = []
+    house.agent = agent
+    page = await open_page()
+    await say(page, "Plan a trip")
+    await page.get_by_role("button", name="Done").click()
+    await expect(page.get_by_role("alert")).to_have_text("Please choose at least one first.")
+    await page.get_by_label("Hills").check()
+    await page.get_by_label("Towns").check()
+    await page.get_by_label("Towns").uncheck()
+    await page.get_by_role("button", name="Done").click()
+    press = await asyncio.wait_for(house.wait_for(lambda event: getattr(event, "action", "") == "submit"), 5)
+    assert isinstance(press, ChoiceSelected)
+    assert press.values == {"answer": ("hills",)}
+    assert ticked == [(1, PressAction.CHOOSE), (2, PressAction.CHOOSE), (2, PressAction.UNCHOOSE)]
+
+
+async def test_a_form_that_is_answered_in_words_fills_itself_in_and_keeps_what_is_being_typed(
+    house: MemoryHouse, open_page: OpenPage
+) -> None:
+    fields = (
+        FormField("place", "Place"),
+        FormField("how", "How", (Option("Train", "train"),)),
+        FormField("who", "Who"),
+    )
+    question = Clarification("t1", "Where to?", fields=fields)
+
+    async def agent(turn: Turn) -> None:
+        if turn.event.text == "Plan a trip":
+            asked.append(turn)
+            await turn.finish(turn.ask(question))
+        else:
+            filled = {"place": ("Rome",), "how": ("on foot",)}
+            await asked[0].finish(replace(question, step=2, filled=filled))
+
+    asked: list[Turn] = []
+    house.agent = agent
+    page = await open_page()
+    await say(page, "Plan a trip")
+    await page.get_by_label("Who").fill("the two of us")
+    await say(page, "Rome")
+    await expect(page.get_by_label("Place")).to_have_value("Rome")
+    await expect(page.get_by_label("on foot")).to_be_checked()
+    await expect(page.get_by_label("Who")).to_have_value("the two of us")
+    await expect(page.locator(".question-hint")).to_contain_text("your next message answers “Who”")
 
 
 async def test_a_press_that_is_refused_says_why_where_it_was_pressed(
@@ -134,6 +193,31 @@ async def test_a_press_that_is_refused_says_why_where_it_was_pressed(
     await expect(page.get_by_role("alert")).to_have_text("There is no such question.")
     assert ["404" in complaint for complaint in complaints] == [True]
     complaints.clear()
+
+
+async def test_a_thumb_is_given_changed_taken_back_and_still_there_after_a_reload(
+    house: MemoryHouse, open_page: OpenPage
+) -> None:
+    async def agent(turn: Turn) -> None:
+        if isinstance(turn.event, MessageReceived):
+            await turn.finish(Text("m", "Here you are."))
+
+    house.agent = agent
+    page = await open_page()
+    await say(page, "hello")
+    up, down = page.get_by_label("Good answer"), page.get_by_label("Bad answer")
+    await up.click()
+    await expect(page.locator(".thumbs-word")).to_have_text("Thank you")
+    await down.click()
+    await expect(up).to_have_attribute("aria-pressed", "false")
+    await expect(down).to_have_attribute("aria-pressed", "true")
+    given = [event.rating for event in house.events if isinstance(event, FeedbackGiven)]
+    assert given == [1, -1]
+    await page.reload()
+    await expect(down).to_have_attribute("aria-pressed", "true")
+    await down.click()
+    await expect(page.locator(".thumbs-word")).to_have_text("Taken back")
+    assert [event.rating for event in house.events if isinstance(event, FeedbackGiven)] == [1, -1, 0]
 
 
 async def test_files_are_uploaded_removed_and_sent_with_the_message(house: MemoryHouse, open_page: OpenPage) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -6,6 +7,7 @@ from pydantic import ValidationError
 from channels.contract import (
     Addressed,
     ChatKind,
+    ChoiceSelected,
     Clarification,
     FileRef,
     FormField,
@@ -74,7 +76,13 @@ def test_a_malformed_message_is_refused(body: dict[str, object]) -> None:
         PostedMessage.model_validate(body)
 
 
+def pressed(answer: dict[str, object]) -> ChoiceSelected:
+    posted = PostedPress.model_validate({"client_id": CLIENT, "token": "t", **answer})
+    return choice_selected(posted, KEY, NOW)
+
+
 CHOICE = Clarification("t1", "Which?", options=(Option("A", "a"), Option("B", "b")))
+MANY = replace(CHOICE, multiple=True)
 FORM = Clarification("t2", "Tell me", fields=(FormField("place", "Place"), FormField("when", "When", required=False)))
 
 
@@ -82,12 +90,14 @@ FORM = Clarification("t2", "Tell me", fields=(FormField("place", "Place"), FormF
     ("question", "answer"),
     [
         (CHOICE, {"option": 1}),
-        (FORM, {"values": {"place": "Rome"}}),
-        (FORM, {"values": {"place": "Rome", "when": ""}}),
+        (MANY, {"option": 1, "action": "unchoose"}),
+        (MANY, {"action": "submit", "values": {"answer": ["a", "b"]}}),
+        (FORM, {"action": "submit", "values": {"place": "Rome"}}),
+        (FORM, {"action": "submit", "values": {"place": "Rome", "when": ""}}),
     ],
 )
 def test_an_answer_that_fits_is_taken(question: Clarification, answer: dict[str, object]) -> None:
-    assert misfit(PostedPress.model_validate({"client_id": CLIENT, "token": "t", **answer}), question) is None
+    assert misfit(pressed(answer), question) is None
 
 
 @pytest.mark.parametrize(
@@ -95,13 +105,17 @@ def test_an_answer_that_fits_is_taken(question: Clarification, answer: dict[str,
     [
         (CHOICE, {"option": 2}, "not one of the choices"),
         (CHOICE, {}, "not one of the choices"),
-        (CHOICE, {"option": 0, "values": {"place": "x"}}, "not one of the choices"),
-        (FORM, {"option": 0}, "not an answer to this form"),
-        (FORM, {"values": {"place": "Rome", "who": "me"}}, "not an answer to this form"),
-        (FORM, {"values": {"place": "  "}}, "Please fill in: Place."),
+        (CHOICE, {"action": "submit", "values": {"answer": "a"}}, "not an answer to this form"),
+        (MANY, {"action": "submit", "values": {"answer": ["a", "x"]}}, "not one of the choices"),
+        (MANY, {"action": "submit", "values": {"answer": []}}, "choose at least one"),
+        (MANY, {"action": "done"}, "choose at least one"),
+        (FORM, {"option": 0}, "not one of the choices"),
+        (FORM, {"action": "submit", "values": {"place": "Rome", "who": "me"}}, "not an answer to this form"),
+        (FORM, {"action": "submit", "values": {"place": ["Rome", "Oslo"]}}, "not one of the choices"),
+        (FORM, {"action": "submit", "values": {"place": "  "}}, "Please fill in: Place."),
     ],
 )
 def test_an_answer_that_does_not_fit_says_why(question: Clarification, answer: dict[str, object], said: str) -> None:
-    problem = misfit(PostedPress.model_validate({"client_id": CLIENT, "token": "t", **answer}), question)
+    problem = misfit(pressed(answer), question)
     assert problem is not None
     assert said in problem
