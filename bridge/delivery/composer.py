@@ -136,13 +136,10 @@ def _present(composition: Composition, event: ArtifactPresented) -> Composition:
 
 
 def _notice(composition: Composition, event: Noticed) -> Composition:
-    notice = Notice(NoticeKind.INFO, event.text)
-    parts = composition.reply.parts
-    return (
-        composition
-        if notice in parts
-        else replace(composition, reply=replace(composition.reply, parts=(*parts, notice)))
-    )
+    notice, reply = Notice(NoticeKind.INFO, event.text), composition.reply
+    if notice in reply.parts:
+        return composition
+    return replace(composition, reply=replace(reply, parts=(*reply.parts, notice)))
 
 
 def _end(composition: Composition, event: RunEnded) -> Composition:
@@ -158,10 +155,7 @@ def _end(composition: Composition, event: RunEnded) -> Composition:
     elif event.stopped:
         parts = (*parts, Notice(NoticeKind.STOPPED, STOPPED))
     elif all(isinstance(part, Notice) for part in parts):
-        parts = (
-            *parts,
-            Notice(NoticeKind.INFO, "(The agent gave no answer.)"),
-        )
+        parts = (*parts, Notice(NoticeKind.INFO, "(The agent gave no answer.)"))
     reply = replace(composition.reply, parts=parts, phase=ReplyPhase.FINAL)
     return replace(composition, reply=reply, unfinished=frozenset())
 

@@ -38,8 +38,8 @@ class Voices:
         return "\n\n".join(spoken), problems
 
     async def _words(self, transcriber: Transcriber, thread_id: str, upload: Upload) -> str:
-        audio = self._uploads.real_path(thread_id, upload)
         try:
+            audio = await asyncio.to_thread(self._uploads.real_path, thread_id, upload)
             async with self._room, asyncio.timeout(self._config.timeout_seconds):
                 words = await transcriber.transcribe(audio, upload.mime_type, self._config.language)
         except TimeoutError as error:

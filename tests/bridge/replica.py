@@ -43,6 +43,7 @@ class Replica:
         clock: Clock,
         channels: Mapping[str, Any],
         transcriber: Any = None,
+        listening_seconds: float = 60,
     ) -> None:
         self.database = database
         self.agent = agent
@@ -57,7 +58,7 @@ class Replica:
             hub=self.hub,
             signals=self.signals,
             turn_input=TurnInput(
-                uploads, channels, Voices(uploads, transcriber, TranscriptionConfig(timeout_seconds=0.5))
+                uploads, channels, Voices(uploads, transcriber, TranscriptionConfig(timeout_seconds=listening_seconds))
             ),
             artifacts=Artifacts(agent.paths),
             config=config,
@@ -118,13 +119,21 @@ async def open_replica(
     clock: Clock = utc_now,
     channels: Mapping[str, Any] | None = None,
     transcriber: Any = None,
+    listening_seconds: float = 60,
     **settings: Any,
 ) -> AsyncIterator[Replica]:
     """A replica that runs until the block ends."""
     runs = RunsConfig(**{"drain_seconds": 0, **settings})
     async with AgentRuntime.open(config, home=home, database_url=url) as agent:
         replica = Replica(
-            database, agent, runs, owner=owner, clock=clock, channels=channels or {}, transcriber=transcriber
+            database,
+            agent,
+            runs,
+            owner=owner,
+            clock=clock,
+            channels=channels or {},
+            transcriber=transcriber,
+            listening_seconds=listening_seconds,
         )
         await replica.start(from_owners)
         try:

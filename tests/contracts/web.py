@@ -90,7 +90,7 @@ class WebHarness:
 
     async def shown(self, event: MessageReceived) -> str:
         return "\n".join(
-            _words(part) for reply in await self._replies() if reply["phase"] == "final" for part in reply["parts"]
+            _words(part) for reply in await self._replies() if reply["phase"] != "working" for part in reply["parts"]
         )
 
     async def preview(self, event: MessageReceived) -> str:

@@ -202,7 +202,12 @@ async def test_what_is_spoken_is_told_in_writing_and_the_recording_stays_a_file(
 async def test_a_recording_that_is_not_understood_says_why_and_the_turn_goes_on(
     play: Play, said: str, reason: str
 ) -> None:
-    house, script = await play(Says("Never mind"), channels={"demo": Files()}, transcriber=Ears())
+    house, script = await play(
+        Says("Never mind"),
+        channels={"demo": Files()},
+        transcriber=Ears(),
+        listening_seconds=0.2 if said == "slow" else 60,
+    )
     await decide(house, message("", files=(FileRef(said, "voice.ogg"),)))
     reply = await answer(house, await last_run(house))
     problem = f"The recording 'voice.ogg' could not be transcribed: {reason}."

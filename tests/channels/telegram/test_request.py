@@ -29,7 +29,7 @@ from channels.contract import (
 )
 from channels.telegram.ids import Address
 from channels.telegram.markup import styled
-from channels.telegram.outbound import EditTargetGone, Outbound
+from channels.telegram.outbound import EditTargetGone, Outbound, TopicGone
 from channels.telegram.render import Button
 from channels.telegram.request import AiohttpRequest, NoSuchFile, NotSent, ServerUnwell, proxy_from_environment
 
@@ -86,7 +86,8 @@ def bot_at(url: str, layer: AiohttpRequest) -> Bot:
     ("status", "description", "kind", "ours"),
     [
         (400, "Bad Request: chat not found", BadRequest, ChatGone),
-        (400, "Bad Request: message thread not found", BadRequest, ChatGone),
+        (400, "Bad Request: message thread not found", BadRequest, TopicGone),
+        (400, "Bad Request: TOPIC_CLOSED", BadRequest, TopicGone),
         (400, "Bad Request: not enough rights to send text messages to the chat", BadRequest, ChatGone),
         (400, "Bad Request: message to edit not found", BadRequest, EditTargetGone),
         (400, "Bad Request: message is too long", BadRequest, ContentRejected),
