@@ -166,7 +166,14 @@ class _House:
         pacer = UpdatePacer({name: channel.capabilities for name, channel in channels.items()})
         resources_for_delivery = DeliveryResources(database, self.hub, signals, pacer, clock, owner)
         self.deliverer = Deliverer(channels, sections, resources_for_delivery, config.runs)
-        rules = Rules(config.channels.all(), config.runs, config.inbox, assistant_id, agent.models)
+        rules = Rules(
+            config.channels.all(),
+            config.runs,
+            config.inbox,
+            assistant_id,
+            agent.models,
+            tuple(agent.assistants.values()),
+        )
         self.inbox = InboxWorker(database, Dispatcher(database, rules, clock), channels, self.queue, signals, clock)
         self.signs = ReceiptSigns(channels)
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)

@@ -15,6 +15,7 @@ class ConversationSettings(BaseModel):
 
     busy: BusyPolicy | None = None
     speaks: Speaks | None = None
+    assistant: str | None = None
     model: str | None = None
     thinking: bool | None = None
     plan: bool | None = None

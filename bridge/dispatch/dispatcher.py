@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from agent import AssistantInfo
 from agent.models import ModelInfo
 from bridge import conversation_threads
 from bridge.clock import Clock
@@ -58,6 +59,7 @@ class Rules:
     inbox: InboxConfig
     assistant_id: str
     models: Sequence[ModelInfo] = ()  # the first is the default
+    assistants: Sequence[AssistantInfo] = ()
 
 
 class Dispatcher:
@@ -176,6 +178,13 @@ class _Decision:
     def _settings(self) -> ConversationSettings:
         return ConversationSettings.of(self._conversation.settings)
 
+    @property
+    def _assistant_id(self) -> str:
+        """The assistant chosen here, as long as it is configured."""
+        chosen = self._settings.assistant
+        known = chosen in {assistant.assistant_id for assistant in self._rules.assistants}
+        return chosen if chosen is not None and known else self._rules.assistant_id
+
     def _command(self, event: MessageReceived, command: Command, argument: str) -> None:
         section = self._section
         call = Call(
@@ -183,10 +192,11 @@ class _Decision:
             conversation=self._conversation,
             event=event,
             argument=argument,
-            assistant_id=self._rules.assistant_id,
+            assistant_id=self._assistant_id,
             is_admin=is_admin(section, event.sender.id),
             section=section,
             models=self._rules.models,
+            assistants=self._rules.assistants,
             now=self._now,
             effects=self._effects,
         )
@@ -225,11 +235,11 @@ class _Decision:
 
     def _turn(self) -> Turn:
         thread_id = conversation_threads.with_thread(
-            self._connection, self._conversation, self._rules.assistant_id, now=self._now
+            self._connection, self._conversation, self._assistant_id, now=self._now
         )
         conversation = conversation_threads.pointed_at(self._conversation, thread_id)
         return Turn(
-            self._connection, conversation, thread_id, self._rules.assistant_id, self._events, self._now, self._effects
+            self._connection, conversation, thread_id, self._assistant_id, self._events, self._now, self._effects
         )
 
     def _say(self, event: MessageReceived, text: str) -> None:

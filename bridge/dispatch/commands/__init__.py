@@ -1,6 +1,6 @@
 """What people can type besides talking: one command a file."""
 
-from bridge.dispatch.commands import busy, later, model, new, pair, settings, speak, status, stop, usage
+from bridge.dispatch.commands import assistant, busy, later, model, new, pair, settings, speak, status, stop, usage
 from bridge.dispatch.commands.command import Call, Command, first_word
 from bridge.dispatch.commands.help import help_command
 
@@ -11,6 +11,7 @@ _OTHERS = (
     stop.COMMAND,
     busy.COMMAND,
     speak.COMMAND,
+    assistant.COMMAND,
     model.LIST,
     model.CHOOSE,
     settings.PLAN,

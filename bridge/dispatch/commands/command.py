@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from agent import AssistantInfo
 from agent.models import ModelInfo
 from bridge.conversation_settings import ConversationSettings
 from bridge.dispatch.decision import Effects
@@ -25,10 +26,11 @@ class Call:
     conversation: ConversationRecord
     event: MessageReceived
     argument: str
-    assistant_id: str
+    assistant_id: str  # the one that answers here now
     is_admin: bool
     section: ChannelSection
     models: Sequence[ModelInfo]
+    assistants: Sequence[AssistantInfo]
     now: datetime
     effects: Effects
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
+from agent import AssistantInfo
 from agent.models import ModelInfo
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.dispatcher import Dispatcher, NotYet, Rules
@@ -70,6 +71,7 @@ class Desk:
         debounce: float = 0,
         ask_when_older: float = 0,
         models: Sequence[ModelInfo] = (),
+        assistants: Sequence[AssistantInfo] = (),
         **settings: Any,
     ) -> Effects | NotYet | None:
         """Decide one thing."""
@@ -79,6 +81,7 @@ class Desk:
             InboxConfig(debounce_seconds=debounce, ask_when_older_than_seconds=ask_when_older),
             "lead",
             models,
+            assistants,
         )
         return await Dispatcher(self.database, rules, self.clock).decide_next(key)
 

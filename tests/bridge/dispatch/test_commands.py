@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent import AssistantInfo
 from agent.models import ModelInfo
 from bridge.dispatch.commands import COMMANDS, recognise
 from bridge.persistence.inbox import EventState
@@ -162,6 +163,7 @@ async def test_a_stop_from_another_conversation_stops_nothing(desk: Desk) -> Non
     assert await desk.state(event_id) is EventState.DECIDED
 
 
+ASSISTANTS = (AssistantInfo("lead", "lead", "Lead", ""), AssistantInfo("writer-1", "writer", "Writer", "for letters"))
 MODELS = (
     ModelInfo("main", "gpt", "Main", "for every day", supports_vision=False, supports_thinking=False),
     ModelInfo("fast", "gpt-mini", "Fast", None, supports_vision=False, supports_thinking=False),
@@ -170,7 +172,7 @@ MODELS = (
 
 async def answer_to(desk: Desk, text: str) -> str:
     before = len(await desk.answers())
-    await desk.decide(message(text), models=MODELS)
+    await desk.decide(message(text), models=MODELS, assistants=ASSISTANTS)
     (answer,) = (await desk.answers())[before:]
     return answer
 
@@ -189,6 +191,22 @@ async def test_a_model_is_chosen_for_one_conversation_and_given_back(desk: Desk)
     assert "No model is called 'slow'" in await answer_to(desk, "/model slow")
     await answer_to(desk, "/model default")
     assert await context_of_next_run(desk) == {}
+
+
+async def test_an_assistant_is_chosen_for_one_conversation_and_given_back(desk: Desk) -> None:
+    async def next_assistant() -> str:
+        await desk.decide(message("go on"), assistants=ASSISTANTS)
+        return (await desk.runs())[-1].assistant_id
+
+    assert "`lead` Lead **(now)**" in await answer_to(desk, "/assistant")
+    assert "Writer (`writer-1`)" in await answer_to(desk, "/assistant WRITER")
+    assert "`writer-1` Writer – for letters **(now)**" in await answer_to(desk, "/assistant")
+    assert await next_assistant() == "writer-1"
+    assert "No assistant is called 'nobody'" in await answer_to(desk, "/assistant nobody")
+    await desk.decide(message("go on"))  # the one that was chosen is not configured any more
+    assert (await desk.runs())[-1].assistant_id == "lead"
+    await answer_to(desk, "/assistant default")
+    assert await next_assistant() == "lead"
 
 
 async def test_the_busy_policy_of_a_conversation_wins_over_the_configured_one(desk: Desk) -> None:
