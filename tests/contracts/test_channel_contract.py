@@ -278,7 +278,7 @@ async def test_a_turn_that_waits_can_be_sent_now_or_dropped(harness: ChannelHarn
     ledger = Ledger()
     waits = Reply((Notice(NoticeKind.WAITING, "Waiting: one message is answered first."),), ReplyPhase.QUEUED, RUN)
     await harness.channel.deliver(ledger.target("d", event), waits, ledger.receipt)
-    assert "one message is answered first" in await harness.shown(event)
+    assert "one message is answered first" in await harness.preview(event)
     for label, kind in (("▶️ Send now", SendNowRequested), ("✖️ Drop", StopRequested)):
         press = await harness.press(event, label)
         assert isinstance(press, kind)
