@@ -24,7 +24,7 @@ gateway: install ## Start the page and the API alone, without the chat platforms
 	@$(BIN)/threadbridge serve --only web $(ARGS)
 
 test: dev ## Run the tests (ARGS="tests/bridge -k inbox" for some of them)
-	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+	@$(BIN)/pytest -n 3 --dist worksteal $(ARGS)
 
 lint: dev ## Check format and style
 	@$(BIN)/ruff format --check .

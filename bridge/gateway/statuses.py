@@ -30,6 +30,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "lease_expired": HTTPStatus.SERVICE_UNAVAILABLE,
     "shutting_down": HTTPStatus.SERVICE_UNAVAILABLE,
     "database_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "transcription_failed": HTTPStatus.BAD_GATEWAY,
     # the mind
     "agent_error": HTTPStatus.INTERNAL_SERVER_ERROR,
     "model_call_failed": HTTPStatus.BAD_GATEWAY,
@@ -52,6 +53,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "outcome_unknown": HTTPStatus.BAD_GATEWAY,
     "content_rejected": HTTPStatus.UNPROCESSABLE_ENTITY,
     "chat_gone": HTTPStatus.GONE,
+    "chat_moved": HTTPStatus.GONE,
     "file_unavailable": HTTPStatus.NOT_FOUND,
 }
 

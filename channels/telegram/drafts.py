@@ -18,7 +18,7 @@ _LOGGER = logging.getLogger(__name__)
 _REFRESH_SECONDS = 20.0
 _MOST_REFUSALS = 3
 _MOST_DRAFTS = 1_000
-_MOST_RUNS = 10_000
+_MOST_RUNS = 1_000
 
 
 @dataclass(slots=True)
