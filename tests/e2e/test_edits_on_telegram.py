@@ -2,12 +2,28 @@
 
 import pytest
 
+from tests.e2e.house import House
 from tests.e2e.program import Program
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Gate, Text
 from tests.simulators.telegram.client import TelegramSimulator
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest.fixture
+def program(house: House) -> Program:
+    return house.program
+
+
+@pytest.fixture
+def telegram(house: House) -> TelegramSimulator:
+    return house.telegram
+
+
+@pytest.fixture
+def model(house: House) -> ModelSimulator:
+    return house.model
 
 
 async def test_a_change_while_the_answer_is_written_gets_one_answer_to_the_new_text(

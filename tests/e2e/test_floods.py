@@ -9,6 +9,11 @@ from tests.simulators.model.script import Text, ToolCall
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="module")]
 
 
+@pytest.fixture(scope="module")
+def shared_database() -> None:
+    """The SQLite file: what is proven here does not depend on the database."""
+
+
 async def test_a_storm_of_refusals_costs_no_answer_and_no_call_falls_into_the_silence(house: House) -> None:
     telegram = house.telegram
     people = [await telegram.person(f"Person {number}") for number in range(5)]

@@ -9,7 +9,7 @@ from benchmarks.surroundings import surroundings
 from tests.e2e.house import running, settings_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
-CROWD = Load(chats=64, turns=3, tokens=200, reply_seconds=200)
+CROWD = Load(chats=64, turns=2, tokens=200, reply_seconds=200)
 
 
 async def test_sixty_four_people_get_every_reply_whole_once_and_in_order(

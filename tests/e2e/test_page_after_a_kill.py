@@ -33,13 +33,12 @@ async def page() -> AsyncIterator[Page]:
 
 
 @pytest.fixture
-def page_settings(model: ModelSimulator, database_url: str | None) -> dict[str, Any]:
+def page_settings(model: ModelSimulator) -> dict[str, Any]:
     """The page alone, on a port that stays the same over restarts."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     return {
-        "database": {"url": database_url},
         "gateway": {"port": port},
         "models": [{"name": "main", "model": "fake", "api_key": model.api_key, "base_url": model.base_url}],
         "runs": {"lease_seconds": 4, "heartbeat_seconds": 1},
