@@ -164,9 +164,9 @@ class _Decision:
 
     def _place(self, turn: Turn, spec: RunSpec | None) -> bool:
         rules, most = self._rules, self._rules.runs.max_waiting_per_conversation
-        if rules.inbox.is_old(self._events[0].event, self._now):
+        if spec is None and rules.inbox.is_old(self._events[0].event, self._now):
             until = self._now + timedelta(seconds=rules.inbox.forget_asked_after_seconds)
-            return turns.hold(turn, until, most_waiting=most, spec=spec)
+            return turns.hold(turn, until, most_waiting=most)
         policy = self._settings.busy or self._section.busy
         return turns.place(turn, policy, most_waiting=most, spec=spec)
 

@@ -58,7 +58,7 @@ def place(turn: Turn, policy: BusyPolicy, *, most_waiting: int, spec: RunSpec | 
     return True
 
 
-def hold(turn: Turn, until: datetime, *, most_waiting: int, spec: RunSpec | None = None) -> bool:
+def hold(turn: Turn, until: datetime, *, most_waiting: int) -> bool:
     """Do nothing before the person has said so; what came before it meanwhile is asked about together. False if too many wait."""
     open_runs = runs.open_on(turn.connection, turn.thread_id)
     held = [run for run in open_runs if run.held_until is not None]
@@ -68,18 +68,18 @@ def hold(turn: Turn, until: datetime, *, most_waiting: int, spec: RunSpec | None
         return True
     if len(open_runs) >= most_waiting:
         return False
-    begin(turn, spec, held_until=until)
+    begin(turn, held_until=until)
     return True
 
 
 def send_now(connection: Connection, thread_id: str, run_id: str, *, now: datetime, effects: Effects) -> PressVerdict:
-    """Stop what runs on the thread, and let this turn be the next."""
+    """Let this turn be the next, and stop what runs; a turn that was held only waited for a yes, so nothing is stopped for it."""
     threads.lock(connection, thread_id)
     open_runs = runs.open_on(connection, thread_id)
     meant = next((run for run in open_runs if run.run_id == run_id), None)
     if meant is None or meant.status is RunStatus.RUNNING:
         return PressVerdict(accepted=False, text=ENDED if meant is None else _BEGUN)
-    running = [run for run in open_runs if run.status is RunStatus.RUNNING]
+    running = [run for run in open_runs if run.status is RunStatus.RUNNING and meant.held_until is None]
     effects.to_stop |= stop_all(connection, running, CancelAction.INTERRUPT, now=now)
     effects.threads_changed.add(thread_id)
     runs.send_now(connection, meant)

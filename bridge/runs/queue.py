@@ -17,6 +17,7 @@ from bridge.persistence.database import Database
 from bridge.runs.active import ActiveRun
 from bridge.runs.config import RunsConfig
 from bridge.runs.executor import Executor
+from bridge.runs.loop_room import room_in_the_loop
 from bridge.runs.records import CancelAction, RunRecord
 from bridge.signals import Signals
 
@@ -24,9 +25,7 @@ logger = logging.getLogger(__name__)
 
 _BACK_OFF_SECONDS = 1.0  # after the first fault; doubled with each further one
 _MOST_DOUBLINGS = 6
-_ALWAYS_AT_WORK = 4
-_BUSY_ROUND_SECONDS = 0.02
-_LONGEST_PATIENCE_SECONDS = 5.0
+_ALWAYS_AT_WORK = 4  # however slow the event loop is
 
 
 class RunQueue(Protocol):
@@ -109,7 +108,8 @@ class EmbeddedRunQueue:
 
     async def _claim_all(self) -> None:
         while len(self._tasks) < self._config.worker_concurrency:
-            await self._leave_room()
+            if len(self._tasks) >= _ALWAYS_AT_WORK:
+                await room_in_the_loop()
             taken_at = time.monotonic()
             run, is_more = await self._database.write(self._claim)
             if run is not None:
@@ -117,18 +117,6 @@ class EmbeddedRunQueue:
             if not is_more:
                 self._from_owners = ()
                 return
-
-    async def _leave_room(self) -> None:
-        """Begin nothing while those that run keep the event loop busy: a new message is then seen and answered for at once.
-
-        What makes the loop slow is measured, not how many run: thousands that wait for their models are no burden.
-        """
-        deadline = time.monotonic() + _LONGEST_PATIENCE_SECONDS
-        while len(self._tasks) >= _ALWAYS_AT_WORK and (now := time.monotonic()) < deadline:
-            await asyncio.sleep(0)
-            if (one_round := time.monotonic() - now) <= _BUSY_ROUND_SECONDS:
-                return
-            await asyncio.sleep(one_round)
 
     def _claim(self, connection: Connection) -> tuple[RunRecord | None, bool]:
         """The next run, and whether there is another."""

@@ -141,10 +141,11 @@ def as_said(event: InboundEvent) -> Said:
 
 def said(event: MessageReceived) -> str:
     """The text; in a group it says who speaks, since several people share the thread, and what was said before."""
-    if event.chat_kind is not ChatKind.GROUP or not event.sender.name:
+    if event.chat_kind is not ChatKind.GROUP:
         return event.text
     before = "\n".join([_OVERHEARD, *event.overheard, ""]) if event.overheard else ""
-    return f"{before}{event.sender.name}: {event.text}"
+    name = f"{event.sender.name}: " if event.sender.name else ""
+    return f"{before}{name}{event.text}"
 
 
 def answer_message(event_id: int, answer: str, response: Mapping[str, Any]) -> dict[str, Any]:

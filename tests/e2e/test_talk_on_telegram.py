@@ -201,3 +201,36 @@ async def test_a_second_message_waits_and_is_answered_in_order(
     assert answers == ["first begun first done", "second done"]
     assert await telegram.violations() == []
     await asyncio.sleep(0)
+
+
+async def test_a_change_while_the_answer_is_written_gets_one_answer_to_the_new_text(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(Text("About cats: "), Gate("never"), match="tell me of cats")
+    await model.script(Text("About dogs."), match="tell me of dogs")
+    (sent,) = await ana.send("tell me of cats")
+    await telegram.wait_for(ana.id, lambda view: view.drafts and "cats" in view.drafts[0].text, 20)
+    await ana.edit(sent["message_id"], "tell me of dogs")
+    chat = await telegram.wait_for(ana.id, lambda view: view.messages[-1].text == "About dogs.", 20)
+    assert [message.text for message in chat.from_bot] == ["About dogs."]
+    assert await telegram.violations() == []
+    assert await model.violations() == []
+
+
+async def test_a_change_of_what_waits_is_what_the_agent_is_told(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(Text("First "), Gate("first"), Text("done."), match="one please")
+    await model.script(Text("A second."), match="two please")
+    await ana.send("one please")
+    await telegram.wait_for(ana.id, lambda view: view.drafts and "First" in view.drafts[0].text, 20)
+    (sent,) = await ana.send("tow plaese")
+    await telegram.wait_for(ana.id, lambda view: any("Waiting" in m.text for m in (*view.messages, *view.drafts)), 20)
+    await ana.edit(sent["message_id"], "two please")
+    await model.release("first")
+    chat = await telegram.wait_for(ana.id, lambda view: view.messages[-1].text == "A second.", 20)
+    assert [message.text for message in chat.from_bot] == ["First done.", "A second."]
+    assert await telegram.violations() == []
+    assert await model.violations() == []

@@ -107,6 +107,23 @@ async def test_a_new_message_is_answered_before_the_old_one_is_decided_about(des
     assert held.status is RunStatus.PENDING
 
 
+async def test_a_yes_to_an_old_message_stops_nothing(desk: Desk) -> None:
+    await decide(desk, old(desk, "long ago"), message("just now", occurred_at=desk.clock()))
+    held, _ = await desk.runs()
+    await desk.begin()
+    effects = await desk.decide(send_now(held.run_id))
+    assert not effects.to_stop
+    assert [run.cancel_action for run in await desk.runs()] == [None, None]
+
+
+async def test_an_old_answer_to_a_question_is_an_answer(desk: Desk) -> None:
+    """Symptom: the question was settled with it, and then the person was asked whether it was still to be answered."""
+    await desk.decide(message("begin"))
+    await desk.ask("red", "blue")
+    await decide(desk, old(desk, "something green, rather"))
+    assert (await desk.runs())[-1].held_until is None
+
+
 @pytest.mark.parametrize("busy", [BusyPolicy.INTERRUPT, BusyPolicy.COLLECT])
 async def test_no_busy_policy_touches_what_waits_for_a_word(desk: Desk, busy: BusyPolicy) -> None:
     await decide(desk, old(desk, "long ago"))
