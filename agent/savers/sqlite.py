@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_metadata,
 )
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver as StockSaver
 
 from agent.errors import CheckpointNotStored, LeaseLost
 from agent.savers.pruning import replaced_at_once, stored_place
 from agent.savers.serde import CompressedSerializer
-from agent.savers.sqlite_writer import BUSY_TIMEOUT_SECONDS, SqliteWriter, transaction
+from agent.savers.sqlite_threads import SqliteThread, transaction
 from agent.savers.store import OnRefused, first_line
 
 T = TypeVar("T")
@@ -78,10 +79,14 @@ DELETE FROM writes WHERE thread_id = :thread AND checkpoint_id = :id AND channel
 """
 
 
+PAGE = 20
+"""So many states are read at once where many are asked for: a long thread's do not lie in memory together."""
+
+
 class SqliteCheckpoints:
     """All threads' checkpoints in one file; see `CheckpointStore`."""
 
-    def __init__(self, reader: aiosqlite.Connection, writer: SqliteWriter, keep_turns: int | Literal["all"]) -> None:
+    def __init__(self, reader: SqliteThread, writer: SqliteThread, keep_turns: int | Literal["all"]) -> None:
         self.reader = reader
         self.writer = writer
         self.keep_turns = keep_turns
@@ -90,11 +95,10 @@ class SqliteCheckpoints:
     @asynccontextmanager
     async def open(cls, path: Path, *, keep_turns: int | Literal["all"]) -> AsyncIterator[SqliteCheckpoints]:
         """Open or create the file; several processes may have it open at once."""
-        async with SqliteWriter.open(path) as writer, aiosqlite.connect(path, timeout=BUSY_TIMEOUT_SECONDS) as reader:
-            await AsyncSqliteSaver(reader).setup()
-            await writer.run(lambda db: db.execute(CREATE_FENCES).close())
-            await reader.execute("PRAGMA query_only=ON")
-            yield cls(reader, writer, keep_turns)
+        async with SqliteThread.writing(path) as writer:
+            await writer.run(_prepare)
+            async with SqliteThread.reading(path) as reader:
+                yield cls(reader, writer, keep_turns)
 
     def saver(self, fence: int | None = None, on_refused: OnRefused | None = None) -> SqliteSaver:
         """Give a saver for one run."""
@@ -115,9 +119,7 @@ class SqliteCheckpoints:
     async def newest(self, thread_id: str) -> str | None:
         """Give the id of the thread's newest checkpoint."""
         query = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
-        with _as_ours():
-            async with self.reader.execute(query, (thread_id,)) as cursor:
-                row = await cursor.fetchone()
+        row = await self.read(lambda db: db.execute(query, (thread_id,)).fetchone())
         return None if row is None else row[0]
 
     async def prune(self, thread_id: str, fence: int) -> None:
@@ -172,16 +174,50 @@ class SqliteCheckpoints:
         with _as_ours():
             return await self.writer.run(job)
 
+    async def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """The same on the reader's thread."""
+        with _as_ours():
+            return await self.reader.run(job)
 
-class SqliteSaver(AsyncSqliteSaver):
-    """A run's saver: reads as the stock one, writes through the fence and leaves only the newest state of the run."""
+
+class SqliteSaver(StockSaver):
+    """A run's saver: reads as the stock one but on a thread, writes through the fence and leaves only the newest state of the run."""
 
     def __init__(self, store: SqliteCheckpoints, fence: int | None, on_refused: OnRefused | None) -> None:
-        super().__init__(store.reader, serde=CompressedSerializer())
+        super().__init__(store.reader.connection, serde=CompressedSerializer())
         self.is_setup = True
         self._store = store
         self._fence = fence
         self._on_refused = on_refused
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Give a state, read and deserialized away from the event loop."""
+        return await self._store.read(lambda _db: self.get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Give states, the newest first."""
+        wanted = limit
+        while wanted is None or wanted > 0:
+            page = await self._page(config, filter, before, PAGE if wanted is None else min(wanted, PAGE))
+            for state in page:
+                yield state
+            if len(page) < PAGE:
+                return
+            before = page[-1].config
+            wanted = None if wanted is None else wanted - len(page)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Give what channels that store only differences are put together from."""
+        return await self._store.read(lambda _db: self.get_delta_channel_history(config=config, channels=channels))
 
     async def aput(
         self,
@@ -241,6 +277,11 @@ class SqliteSaver(AsyncSqliteSaver):
         """Delete a thread's checkpoints and writes; its fence stays."""
         await self._store.delete_rows(thread_id, self._fence, ("checkpoints", "writes"))
 
+    async def _page(
+        self, config: RunnableConfig | None, wanted: dict[str, Any] | None, before: RunnableConfig | None, most: int
+    ) -> Sequence[CheckpointTuple]:
+        return await self._store.read(lambda _db: [*self.list(config, filter=wanted, before=before, limit=most)])
+
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return await self._store.run(job)
@@ -248,6 +289,11 @@ class SqliteSaver(AsyncSqliteSaver):
             if self._on_refused is not None:
                 self._on_refused(refused)
             raise
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    StockSaver(db).setup()
+    db.execute(CREATE_FENCES).close()
 
 
 @contextmanager

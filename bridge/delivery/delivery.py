@@ -23,7 +23,7 @@ from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryRecord, DeliveryState
 from bridge.runs.records import RunRecord, RunStatus
 from bridge.runs.stream import StreamHub
-from bridge.signals import Signals
+from bridge.signals import Signals, Watch
 from channels.contract import (
     Channel,
     ChannelError,
@@ -124,20 +124,25 @@ class Delivery:
 
     async def _follow(self, run_id: str) -> None:
         """Show the run's answer as it grows; one that has ended already is shown as the transcript has it."""
-        run, chosen = await self._house.database.read(self._run_and_settings)
+        with self._house.signals.watch(f"run:{run_id}") as watch:
+            standing, chosen = await self._house.database.read(self._standing_and_settings)
+            await self._follow_from(standing, chosen, watch)
+
+    async def _follow_from(self, standing: "_Standing", chosen: ConversationSettings, watch: Watch) -> None:
+        run = standing.run
         self._streams = self._channel.capabilities.streams and (
             self._section.streaming if chosen.streaming is None else chosen.streaming
         )
         if run.status.is_final:
-            await self._wait_for_earlier_answers(run_id)
+            await self._wait_for_earlier_answers(run.run_id)
             await self._show_last(await self._final_reply(run))
             return
-        reader = asyncio.create_task(self._read(run), name=f"read-{run_id}")
-        busy = asyncio.create_task(self._show_activity(), name=f"activity-{run_id}")
+        reader = asyncio.create_task(self._read(standing, watch), name=f"read-{run.run_id}")
+        busy = asyncio.create_task(self._show_activity(), name=f"activity-{run.run_id}")
         reader.add_done_callback(lambda _: self._changed.set())
         try:
             await self._show_growing(reader)
-            await self._wait_for_earlier_answers(run_id)
+            await self._wait_for_earlier_answers(run.run_id)
             await self._show_last(self._latest)
         finally:
             for task in (reader, busy):
@@ -174,9 +179,11 @@ class Delivery:
                     return
                 await watch.wait(_POLL_SECONDS)
 
-    async def _read(self, run: RunRecord) -> None:
+    async def _read(self, standing: "_Standing", watch: Watch) -> None:
         """Keep `_latest` the newest snapshot until the run has ended."""
-        await self._wait_for_turn(run)
+        run = standing.run
+        if not await self._begins_at_once(standing, watch):
+            await self._wait_for_turn(run)
         composition = Composition.begin(run.run_id)
         async with aclosing(self._house.hub.read(run.run_id)) as parts:
             async for part in parts:
@@ -188,21 +195,21 @@ class Delivery:
         if not self._latest.is_final:
             self._set(await self._final_reply(await self._house.database.read(self._run)))
 
+    async def _begins_at_once(self, standing: "_Standing", watch: Watch) -> bool:
+        """Whether this process drives the run by now, as it does nearly always: then there is nothing to look up."""
+        if standing.reply.phase is ReplyPhase.QUEUED:
+            return False
+        self._set(standing.reply)
+        if standing.run.status is RunStatus.PENDING:
+            await watch.wait(_POLL_SECONDS)
+        return self._house.hub.drives(standing.run.run_id)
+
     async def _wait_for_turn(self, run: RunRecord) -> None:
         """Say that the turn waits, and behind how many, until it begins."""
         with self._house.signals.watch(f"run:{run.run_id}", f"thread:{run.thread_id}") as watch:
-            while (standing := await self._standing(run.run_id)).status is RunStatus.PENDING:
+            while (standing := await self._house.database.read(self._standing)).run.status is RunStatus.PENDING:
                 self._set(standing.reply)
                 await watch.wait(_POLL_SECONDS)
-
-    async def _standing(self, run_id: str) -> "_Standing":
-        def look(connection: Connection) -> _Standing:
-            run = runs.find(connection, run_id)
-            if run is None:
-                raise LeaseExpired(f"run {run_id} was deleted")
-            return _Standing(run.status, _said_meanwhile(connection, run))
-
-        return await self._house.database.read(look)
 
     async def _final_reply(self, run: RunRecord) -> Reply:
         """The whole answer as it was written down with the run's end; a turn stopped before it began has none."""
@@ -275,9 +282,13 @@ class Delivery:
                     await channel.show_activity(self._target)
             await asyncio.sleep(channel.capabilities.activity_refresh_seconds)
 
-    def _run_and_settings(self, connection: Connection) -> tuple[RunRecord, ConversationSettings]:
+    def _standing_and_settings(self, connection: Connection) -> "tuple[_Standing, ConversationSettings]":
         stored = conversations.settings_of(connection, self._record.conversation)
-        return self._run(connection), ConversationSettings.of(stored)
+        return self._standing(connection), ConversationSettings.of(stored)
+
+    def _standing(self, connection: Connection) -> "_Standing":
+        run = self._run(connection)
+        return _Standing(run, _said_meanwhile(connection, run))
 
     def _run(self, connection: Connection) -> RunRecord:
         run = runs.find(connection, self._record.run_id or "")
@@ -317,7 +328,9 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    status: RunStatus
+    """A run, and what stands in place of its answer until it begins."""
+
+    run: RunRecord
     reply: Reply
 
 

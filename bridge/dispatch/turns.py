@@ -1,5 +1,6 @@
 """A message becomes a turn: its place among the others, by the conversation's busy policy."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from bridge.persistence import conversations, deliveries, inbox, runs, threads, 
 from bridge.persistence.conversations import ConversationRecord
 from bridge.persistence.deliveries import NewDelivery
 from bridge.persistence.inbox import EventState, StoredEvent
-from bridge.runs.manager import insert_run, stop_all
+from bridge.runs.manager import stop_all
 from bridge.runs.records import CancelAction, MultitaskStrategy, NewRun, RunRecord, RunSpec, RunStatus
 from bridge.runs.turn_input import as_said
 from channels.contract import BusyPolicy, MessageReceived, PressVerdict
@@ -99,7 +100,7 @@ def begin(turn: Turn, spec: RunSpec | None = None, *, held_until: datetime | Non
         multitask=MultitaskStrategy.ENQUEUE,
         held_until=held_until,
     )
-    run = insert_run(turn.connection, request, now=turn.now)
+    run = runs.insert(turn.connection, str(uuid.uuid4()), request, now=turn.now)
     _settle(turn, run.run_id)
     _write_down(turn, run.run_id)
     owed = NewDelivery(

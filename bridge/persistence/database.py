@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -12,6 +11,7 @@ from sqlalchemy import URL, Connection, Engine, Executable, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from bridge.persistence.group_commit import GroupCommit
 from bridge.persistence.storable import storable
 
 Backend = Literal["sqlite", "postgresql"]
@@ -50,7 +50,7 @@ def open_database(url: str | None, home: Path) -> Database:
 
 
 class SqliteDatabase:
-    """A file. One thread writes, which makes the queue of writers; a few others read.
+    """A file. One thread writes, and commits together what waits together; a few others read.
 
     Transactions begin IMMEDIATE: a deferred BEGIN that turns to writing later fails under load. The synchronous driver on threads of ours
     costs a third of the CPU of the asynchronous one, which crosses threads at every statement.
@@ -61,12 +61,12 @@ class SqliteDatabase:
     def __init__(self, path: Path, *, readers: int = 3) -> None:
         self.engine = _sqlite_engine(path, begin="BEGIN IMMEDIATE", size=1)
         self._reading = _sqlite_engine(path, begin="BEGIN", size=readers)
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-write")
+        self._writer = GroupCommit(self.engine)
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="sqlite-read")
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
         """See `Database.write`."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work, durable)
+        return await self._writer.write(work, durable=durable)
 
     async def read(self, work: Work[T]) -> T:
         """See `Database.read`."""
@@ -76,16 +76,12 @@ class SqliteDatabase:
         """See `Database.close`."""
         await asyncio.to_thread(self._close)
 
-    def _write(self, work: Work[T], durable: bool) -> T:
-        with self.engine.connect() as connection, _synchronous(connection, durable), connection.begin():
-            return work(connection)
-
     def _read(self, work: Work[T]) -> T:
         with self._reading.connect() as connection:
             return work(connection)
 
     def _close(self) -> None:
-        self._writer.shutdown()
+        self._writer.close()
         self._readers.shutdown()
         self._reading.dispose()
         self.engine.dispose()
@@ -191,17 +187,3 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-@contextmanager
-def _synchronous(connection: Connection, full: bool) -> Any:
-    if not full:
-        yield
-        return
-    cursor = connection.connection.cursor()
-    cursor.execute("PRAGMA synchronous=FULL")
-    try:
-        yield
-    finally:
-        cursor.execute("PRAGMA synchronous=NORMAL")
-        cursor.close()

@@ -24,8 +24,8 @@ from bridge.runs.records import (
 _OPEN = (RunStatus.PENDING, RunStatus.RUNNING)
 
 
-def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetime) -> None:
-    """Put a run behind those the thread already has."""
+def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetime) -> RunRecord:
+    """Put a run behind those the thread already has. The thread's row must be locked by this transaction."""
     values = {
         "run_id": run_id,
         "thread_id": request.thread_id,
@@ -40,7 +40,7 @@ def insert(connection: Connection, run_id: str, request: NewRun, *, now: datetim
         "created_at": now,
         "updated_at": now,
     }
-    connection.execute(_INSERT, values)
+    return _record(connection.execute(_INSERT, values).one())
 
 
 def find(connection: Connection, run_id: str) -> RunRecord | None:
@@ -255,7 +255,7 @@ _running = t.c.status == RunStatus.RUNNING
 _held = _it & _running & (t.c.attempt == bindparam("held_attempt")) & (t.c.owner == bindparam("holder"))
 _mine = select(t.c.thread_id, t.c.id).where(_it).subquery()
 
-_INSERT = t.insert()
+_INSERT = t.insert().returning(t)
 _FIND = select(t).where(_it)
 _OF_THREAD = select(t).where(_of_thread).order_by(t.c.id.desc()).limit(bindparam("most")).offset(bindparam("skipped"))
 _OPEN_ON = select(t).where(_of_thread, _open).order_by(t.c.id)

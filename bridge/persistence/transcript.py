@@ -102,10 +102,8 @@ def _files_body(files: Sequence[TranscriptFile]) -> list[list[str | int]]:
 
 
 def _append(connection: Connection, thread_id: str, run_id: str, kind: EntryKind, body: Any, now: datetime) -> int:
-    seq = (connection.execute(_LAST, {"thread": thread_id}).scalar_one() or 0) + 1
-    values = {"thread_id": thread_id, "seq": seq, "run_id": run_id, "kind": kind, "body": body, "created_at": now}
-    connection.execute(_APPEND, values)
-    return seq
+    values = {"thread_id": thread_id, "run_id": run_id, "kind": kind, "body": body, "created_at": now}
+    return int(connection.execute(_APPEND, {"thread": thread_id, **values}).scalar_one())
 
 
 def _reply(run_id: str, body: Any) -> Reply:
@@ -139,8 +137,8 @@ _of_thread = t.c.thread_id == bindparam("thread")
 _of_run = t.c.run_id == bindparam("run")
 _reply_of_run = _of_run & (t.c.kind == EntryKind.REPLY)
 
-_LAST = select(func.max(t.c.seq)).where(_of_thread)
-_APPEND = t.insert()
+_NEXT = select(func.coalesce(func.max(t.c.seq), 0) + 1).where(_of_thread)
+_APPEND = t.insert().values(seq=_NEXT.scalar_subquery()).returning(t.c.seq)
 _SAID_IN_RUN = select(t.c.thread_id, t.c.seq, t.c.body).where(_of_run, t.c.kind == EntryKind.PERSON)
 _REWRITE = update(t).where(_of_thread, t.c.seq == bindparam("at"))
 _REPLY_OF_RUN = select(t.c.body).where(_reply_of_run)

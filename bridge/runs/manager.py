@@ -124,7 +124,7 @@ class RunManager:
         if threads.find(connection, request.thread_id, lock=True) is None:
             raise NotFound(f"there is no thread {request.thread_id}")
         to_stop = self._make_room(connection, request)
-        run = insert_run(connection, request, now=now)
+        run = runs.insert(connection, str(uuid.uuid4()), request, now=now)
         for text in _said(request.spec.input):
             transcript.append_person(connection, request.thread_id, run.run_id, Said(text), now=now)
         return run, to_stop
@@ -149,15 +149,6 @@ class RunManager:
             raise RunFinished(f"run {run_id} has ended already ({run.status})")
         stop_all(connection, [run], action, now=self._clock())
         return runs.find(connection, run_id) or run
-
-
-def insert_run(connection: Connection, request: NewRun, *, now: Any) -> RunRecord:
-    """Store a pending run under a new id. The thread's row must be locked by this transaction."""
-    run_id = str(uuid.uuid4())
-    runs.insert(connection, run_id, request, now=now)
-    run = runs.find(connection, run_id)
-    assert run is not None  # noqa: S101 — inserted two lines above
-    return run
 
 
 def stop_all(

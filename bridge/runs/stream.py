@@ -82,6 +82,8 @@ class LiveStream:
 
     def behind(self, cursor: PartId) -> Sequence[StreamPart] | None:
         """The parts behind the reader's position, or None when the next one is no longer (or not yet) in memory."""
+        if cursor == PartId(0, 0) and self.run.attempt == 1:
+            cursor = PartId(1, 0)  # no attempt came before
         if cursor >= self._last:
             return ()
         first = self._parts[0].id if self._parts else None
@@ -170,6 +172,10 @@ class StreamHub:
         self._live[run.run_id] = stream
         self._signals.notify(f"run:{run.run_id}")
         return stream
+
+    def drives(self, run_id: str) -> bool:
+        """Whether the run is driven here, so that its stream is in memory."""
+        return run_id in self._live
 
     async def drain(self, stream: LiveStream) -> Sequence[StreamPart]:
         """The parts not stored yet, for the caller to store together with the run's end; the hub stores no more of this stream."""
