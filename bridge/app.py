@@ -175,7 +175,7 @@ class _House:
             tuple(agent.assistants.values()),
         )
         self.inbox = InboxWorker(database, Dispatcher(database, rules, clock), channels, self.queue, signals, clock)
-        self.signs = ReceiptSigns(channels)
+        self.signs = ReceiptSigns(channels, signals)
         intake = Intake(database, sections, self.signs, self.inbox.wake, signals, config.inbox, clock)
         self.sole_tasks = SoleTasks(database, config.runs, owner, clock)
         self.host = House(database, intake, uploads, artifacts, self.sole_tasks, signals, assistant_id, clock)

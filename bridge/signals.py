@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from bridge.first_words import FirstWords
+
 
 class Watch:
     """One waiter. Begin to watch, look at the state, then wait: no change in between is missed."""
@@ -31,6 +33,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
+        self.first_words = FirstWords()
 
     def notify(self, topic: str) -> None:
         """Wake everybody who watches the topic."""

@@ -15,6 +15,7 @@ from langchain_openai import StreamChunkTimeoutError
 
 from agent.models.event_stream import EventDecoder, EventTooLarge
 from agent.models.openai_errors import connection_error, retry_delay, status_error, stream_error, timeout_error
+from agent.models.reading_pace import ReadingPace
 from agent.models.text_coalescer import Chunk, TextCoalescer
 
 _ERROR_BODY_BYTES: Final = 64 * 1024
@@ -50,7 +51,8 @@ async def stream_chunks(
     """
     async with AsyncExitStack() as stack:
         response = await _open(stack, session, request)
-        reader = _ChunkReader(response, request, TextCoalescer(window_seconds))
+        pace = ReadingPace(longest_seconds=window_seconds / 2)
+        reader = _ChunkReader(response, request, TextCoalescer(window_seconds), pace)
         async with aclosing(reader.chunks()) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -110,10 +112,14 @@ async def _refuse_failure(response: aiohttp.ClientResponse, request: ChatRequest
 class _ChunkReader:
     """Reads one answer: bytes to events, events to chunks, within the time limits."""
 
-    def __init__(self, response: aiohttp.ClientResponse, request: ChatRequest, coalescer: TextCoalescer) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, request: ChatRequest, coalescer: TextCoalescer, pace: ReadingPace
+    ) -> None:
+        self._response = response
         self._content = response.content
         self._request = request
         self._coalescer = coalescer
+        self._pace = pace
         self._decoder = EventDecoder()
         self._now = asyncio.get_running_loop().time
         self._last_chunk_at = self._now()
@@ -123,9 +129,12 @@ class _ChunkReader:
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
         while not self._ended:
-            for chunk in self._ready(await self._next_events()):
+            events = await self._next_events()
+            for chunk in self._ready(events):
                 yield chunk
                 self._last_chunk_at = self._now()  # what the reader of the chunk takes is no silence
+            if pause := self._pace.pause_after(len(events), self._now()):
+                await self._leave_alone(pause)
         for chunk in self._coalescer.flush(self._now()):
             yield chunk
         if not self._finished:
@@ -144,6 +153,8 @@ class _ChunkReader:
         limit = self._request.chunk_seconds
         silent_at = self._last_chunk_at + limit if limit else None
         due = self._coalescer.due
+        if due is not None:
+            due += self._pace.longest_seconds  # a read within that time takes it along, for no wake-up of its own
         wake_at = due if silent_at is None or (due is not None and due < silent_at) else silent_at
         try:
             async with asyncio.timeout_at(wake_at) as waiting:
@@ -162,6 +173,19 @@ class _ChunkReader:
             return self._decoder.feed(received)
         self._ended = True
         return self._decoder.finish()
+
+    async def _leave_alone(self, seconds: float) -> None:
+        """What comes meanwhile waits in the kernel, and is read at once. Not of an answer that is there already."""
+        connection = self._response.connection
+        transport = connection.transport if connection is not None and not self._ended else None
+        if transport is None or transport.is_closing():
+            return
+        transport.pause_reading()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            if not transport.is_closing():
+                transport.resume_reading()
 
     def _stalled(self) -> StreamChunkTimeoutError:
         limit = self._request.chunk_seconds or 0.0

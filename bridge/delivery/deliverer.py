@@ -75,9 +75,10 @@ class Deliverer:
     async def _claim_all(self) -> None:
         while (room := _MOST_AT_ONCE - len(self._tasks)) > 0:
             taken_at = time.monotonic()
-            claimed = await self._claim(min(room, _BATCH))
-            for record in claimed:
-                self._begin(record, taken_at)
+            with self._house.signals.first_words.awaited():
+                claimed = await self._claim(min(room, _BATCH))
+                for record in claimed:
+                    self._begin(record, taken_at)
             if not claimed:
                 self._from_owners = ()
                 return

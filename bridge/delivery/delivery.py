@@ -50,6 +50,7 @@ _GIVE_UP_ATTEMPTS = 300  # about a day of five-minute waits
 _POLL_SECONDS = 2.0
 _REST = 3.0  # after an update, so many times what it took: where everything is slow, updates are what can be spared
 _LONGEST_QUEUE_SECONDS = 120.0
+_PATIENCE_SECONDS = 1.0  # "typing" can wait for the first words of all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Delivery:
         self._receipt = DeliveryReceipt()
         self._latest = Reply(run_id=record.run_id)
         self._changed = asyncio.Event()
+        self._first_word = resources.signals.first_words.begin()
         self._streams = False
         self._finished_topic = f"delivered:{record.conversation}"
         self._target = DeliveryTarget(
@@ -95,7 +97,13 @@ class Delivery:
         )
 
     async def run(self) -> None:
-        """Deliver to the end, or put off. Raises LeaseExpired when somebody else goes on with it."""
+        """Deliver to the end, or put off; once. Raises LeaseExpired when somebody else goes on with it."""
+        try:
+            await self._deliver()
+        finally:
+            self._first_word.end()
+
+    async def _deliver(self) -> None:
         house = self._house
         if self._record.epoch > 1:  # somebody was at it before
             self._receipt = await house.database.read(
@@ -154,6 +162,7 @@ class Delivery:
         while True:
             await self._changed.wait()
             self._changed.clear()
+            self._first_word.end()
             if reader.done():
                 reader.result()
                 break
@@ -172,6 +181,7 @@ class Delivery:
 
     async def _wait_for_earlier_answers(self, run_id: str) -> None:
         """Answers stand in the order of their turns, also where the platform holds one back; but none waits for ever."""
+        self._first_word.end()
         house, deadline = self._house, time.monotonic() + _LONGEST_QUEUE_SECONDS
         with house.signals.watch(self._finished_topic) as watch:
             while await house.database.read(lambda connection: deliveries.is_behind(connection, run_id)):
@@ -256,6 +266,7 @@ class Delivery:
 
     async def _show(self, reply: Reply) -> None:
         self._lease.check()
+        self._first_word.end()
         receipt = await self._channel.deliver(self._target, reply, self._receipt)
         await self._store(receipt)
 
@@ -275,6 +286,7 @@ class Delivery:
     async def _show_activity(self) -> None:
         """Typing, anew before it lapses, as long as the answer is being written."""
         channel = self._channel
+        await self._house.signals.first_words.all_said(_PATIENCE_SECONDS)
         while isinstance(channel, SupportsActivity):
             if self._latest.phase is ReplyPhase.WORKING:
                 with suppress(ChannelError):

@@ -41,6 +41,7 @@ class Intake:
         self._sections = sections
         self._signs = signs
         self._wake = wake
+        self._signals = signals
         self._config = config
         self._clock = clock
         self._refusals = Refusals(database, signals, clock)
@@ -48,8 +49,9 @@ class Intake:
 
     async def submit(self, event: InboundEvent) -> Accepted:
         """Store an event that is for us from somebody who may speak. When this returns, the platform may be told so."""
-        meant = await self._participation.meant(event)
-        return await self._take(meant) if meant is not None else Accepted(Outcome.REFUSED)
+        with self._signals.first_words.awaited():
+            meant = await self._participation.meant(event)
+            return await self._take(meant) if meant is not None else Accepted(Outcome.REFUSED)
 
     async def may_speak(self, conversation: ConversationKey, sender: Sender) -> bool:
         """See `ChannelHost.may_speak`."""

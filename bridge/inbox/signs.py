@@ -4,19 +4,22 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
+from bridge.signals import Signals
 from channels.contract import Channel, ChannelError, MessageReceived, ReceiptSign, SupportsReactions
 
 logger = logging.getLogger(__name__)
 
 _MOST_WAITING = 500
 _SECONDS = 10.0
+_PATIENCE_SECONDS = 1.0  # a word says more than a sign, to this person and to all others
 
 
 class ReceiptSigns:
     """Puts signs on, behind the back of the intake: a slow platform must not hold up what comes in. Under a flood some are left out."""
 
-    def __init__(self, channels: Mapping[str, Channel], *, workers: int = 4) -> None:
+    def __init__(self, channels: Mapping[str, Channel], signals: Signals, *, workers: int = 4) -> None:
         self._channels = channels
+        self._signals = signals
         self._workers = workers
         self._waiting: asyncio.Queue[MessageReceived] = asyncio.Queue(_MOST_WAITING)
         self._tasks: list[asyncio.Task[None]] = []
@@ -39,6 +42,7 @@ class ReceiptSigns:
     async def _work(self) -> None:
         while True:
             event = await self._waiting.get()
+            await self._signals.first_words.all_said(_PATIENCE_SECONDS)
             channel = self._channels[event.conversation.channel]
             try:
                 if isinstance(channel, SupportsReactions):

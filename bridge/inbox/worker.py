@@ -118,14 +118,18 @@ class InboxWorker:
 
     async def _step(self, key: ConversationKey, watch: Watch) -> bool:
         """Decide one event, or wait for the next to be due; False when there is none."""
-        async with self._room:
-            decision = await self._decide(key)
+        with self._signals.first_words.awaited():
+            async with self._room:
+                decision = await self._decide(key)
+            if isinstance(decision, Effects):
+                self._pass_on(decision)
         if decision is None:
             return await watch.wait(0)  # what arrived while we looked found this lane still open
         if isinstance(decision, NotYet):
             await watch.wait(max(0.0, (decision.until - self._clock()).total_seconds()))
             return True
-        await self._carry_out(decision)
+        if decision.press is not None:
+            await self._answer_press(*decision.press)
         return decision.again or await watch.wait(_LINGER_SECONDS)
 
     async def _decide(self, key: ConversationKey) -> Effects | NotYet | None:
@@ -177,7 +181,7 @@ class InboxWorker:
                 await self._answer_press(event.event, PressVerdict(accepted=False, text=_NOT_TAKEN))
         return NotYet(now if bury else until)
 
-    async def _carry_out(self, effects: Effects) -> None:
+    def _pass_on(self, effects: Effects) -> None:
         for run_id, action in effects.to_stop.items():
             self._queue.interrupt(run_id, action)
         for thread_id in effects.threads_changed:
@@ -186,8 +190,6 @@ class InboxWorker:
             self._queue.wake()
         if effects.deliveries_stored:
             self._signals.notify("deliveries")
-        if effects.press is not None:
-            await self._answer_press(*effects.press)
 
     async def _answer_press(self, press: Press, verdict: PressVerdict) -> None:
         """Where the platform has no place for it, a refusal is said to the person alone; what was accepted shows by itself."""

@@ -25,7 +25,8 @@ logger = logging.getLogger(__name__)
 
 _BACK_OFF_SECONDS = 1.0  # after the first fault; doubled with each further one
 _MOST_DOUBLINGS = 6
-_ALWAYS_AT_WORK = 4  # however slow the event loop is
+_ALWAYS_AT_WORK = 1  # however slow the event loop is
+_PATIENCE_SECONDS = 0.25  # with those who wait for a first word
 
 
 class RunQueue(Protocol):
@@ -110,6 +111,7 @@ class EmbeddedRunQueue:
         while len(self._tasks) < self._config.worker_concurrency:
             if len(self._tasks) >= _ALWAYS_AT_WORK:
                 await room_in_the_loop()
+                await self._signals.first_words.all_said(_PATIENCE_SECONDS)
             taken_at = time.monotonic()
             run, is_more = await self._database.write(self._claim)
             if run is not None:

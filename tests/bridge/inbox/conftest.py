@@ -61,7 +61,7 @@ class Inbox:
         self.database = database
         self.door, self.queue, self.signals = Door(), Queue(), Signals()
         doors, sections = {"demo": self.door}, {"demo": section}
-        self.signs = ReceiptSigns(doors)
+        self.signs = ReceiptSigns(doors, self.signals)
         self.dispatcher = Dispatcher(database, Rules(sections, RunsConfig(), config, "lead"), utc_now)
         self.worker = InboxWorker(database, self.dispatcher, doors, self.queue, self.signals, utc_now)
         self.intake = Intake(database, sections, self.signs, self.worker.wake, self.signals, config, utc_now)
