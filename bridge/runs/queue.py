@@ -17,7 +17,6 @@ from bridge.persistence.database import Database
 from bridge.runs.active import ActiveRun
 from bridge.runs.config import RunsConfig
 from bridge.runs.executor import Executor
-from bridge.runs.loop_room import room_in_the_loop
 from bridge.runs.records import CancelAction, RunRecord
 from bridge.signals import Signals
 
@@ -25,8 +24,7 @@ logger = logging.getLogger(__name__)
 
 _BACK_OFF_SECONDS = 1.0  # after the first fault; doubled with each further one
 _MOST_DOUBLINGS = 6
-_ALWAYS_AT_WORK = 1  # however slow the event loop is
-_PATIENCE_SECONDS = 0.25  # with those who wait for a first word
+_PATIENCE_SECONDS = 0.25  # with those who wait for a first word, before another run begins beside those at work
 
 
 class RunQueue(Protocol):
@@ -109,8 +107,7 @@ class EmbeddedRunQueue:
 
     async def _claim_all(self) -> None:
         while len(self._tasks) < self._config.worker_concurrency:
-            if len(self._tasks) >= _ALWAYS_AT_WORK:
-                await room_in_the_loop()
+            if self._tasks:
                 await self._signals.first_words.all_said(_PATIENCE_SECONDS)
             taken_at = time.monotonic()
             run, is_more = await self._database.write(self._claim)

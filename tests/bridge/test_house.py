@@ -36,7 +36,9 @@ def house(database: Database, tmp_path: Path) -> House:
     paths = ThreadPaths(tmp_path)
     sections = {"demo": ChannelSection(access="open")}
     sole = SoleTasks(database, RunsConfig(), "me", utc_now)
-    intake = Intake(database, sections, ReceiptSigns({}, Signals()), lambda _key: None, Signals(), InboxConfig(), utc_now)
+    intake = Intake(
+        database, sections, ReceiptSigns({}, Signals()), lambda _key: None, Signals(), InboxConfig(), utc_now
+    )
     return House(database, intake, Uploads(paths, UploadsConfig()), Artifacts(paths), sole, Signals(), "lead", utc_now)
 
 

@@ -20,7 +20,7 @@ from langchain_openai import ChatOpenAI, StreamChunkTimeoutError
 from pydantic import BaseModel
 
 from agent.models import ChatOpenAICompatible
-from agent.models.chat_stream import ChatRequest
+from agent.models.chat_stream import ChatRequest, _ChunkReader
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **extra: Any) -> dict[str, Any]:
@@ -334,6 +334,35 @@ async def test_cancelling_closes_the_connection(server: Any, lean: ChatOpenAICom
     with pytest.raises(asyncio.CancelledError):
         await task
     await asyncio.wait_for(server.hung_up.wait(), 2)
+
+
+async def test_a_slow_answer_is_left_alone_now_and_then_and_comes_whole(
+    server: Any, lean: ChatOpenAICompatible, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    leave_alone = _ChunkReader._leave_alone
+
+    async def seen(reader: _ChunkReader, seconds: float) -> None:
+        pauses.append(seconds)
+        await leave_alone(reader, seconds)
+
+    monkeypatch.setattr(_ChunkReader, "_leave_alone", seen)
+    words = [f"w{number} " for number in range(30)]
+    slowly = [piece for word in text(*words) for piece in (word, 0.01)]
+    server.will_stream(*slowly, STOP)
+    assert [(await whole(lean)).text for _ in range(2)] == ["".join(words)] * 2
+    assert 0 < len(pauses) < len(words) * 2
+    assert max(pauses) <= lean.coalesce_seconds / 2
+    assert server.connections[0] == server.connections[1]  # it was read to its end, and nothing was left unread
+
+
+async def test_an_answer_cut_while_it_is_left_alone_is_a_connection_error(
+    server: Any, lean: ChatOpenAICompatible
+) -> None:
+    slowly = [piece for word in text(*"abcdef") for piece in (word, 0.01)]
+    server.will_stream(*slowly, end="abort")
+    with pytest.raises(openai.APIConnectionError):
+        await whole(lean)
 
 
 async def test_a_reader_who_stops_closes_the_connection(server: Any, lean: ChatOpenAICompatible) -> None:
