@@ -44,7 +44,7 @@ async def test_a_file_dropped_without_a_word_is_read_and_what_the_agent_makes_of
     await ana.send(files=[Upload("sales.csv", b"city,units\nOslo,3\n", mime_type="text/csv")])
     chat = await house.telegram.wait_for(ana.id, lambda view: "Converted." in answers(view) and _files(view), 30)
     (sent,) = _files(chat)
-    assert await house.telegram.file(sent.file["file_id"]) == made.encode() if sent.file else False
+    assert await _content(house, sent) == made.encode()
     assert "Oslo,3" in await _tool_results(house, "sales.csv")
     await house.assert_within_the_rules()
 
@@ -65,7 +65,7 @@ async def test_an_album_is_one_turn_in_which_files_of_the_same_name_all_survive(
     await house.assert_within_the_rules()
 
 
-async def test_a_file_too_large_either_way_is_told_with_words_and_the_turn_goes_on(house: House) -> None:
+async def test_a_file_too_large_to_come_is_told_with_words_and_the_turn_goes_on(house: House) -> None:
     ana = await house.telegram.person()
     await house.model.script(Text("I have the small one."), match="both of them")
     small, large = Upload("small.txt", b"small"), Upload("large.bin", b"x", declared_size=25_000_000)
@@ -78,12 +78,18 @@ async def test_a_file_too_large_either_way_is_told_with_words_and_the_turn_goes_
     (prompt,) = [prompt for prompt in await house.model.asked() if "both of them" in prompt]
     assert "'large.bin' did not come" in prompt
     assert f"{UPLOADS}/small.txt" in prompt
+    await house.assert_within_the_rules()
 
-    film = next(house.program.home.rglob("small.txt")).parents[1] / "outputs" / "film.mp4"
-    _write_sparsely(film, 51_000_000)
-    await house.model.script(ToolCall("present_files", {"filepaths": [f"{OUTPUTS}/film.mp4"]}), match="the film")
-    await house.model.script(Text("Here it is."), match="the film")
-    await ana.send("show me the film")
+
+async def test_a_file_too_large_to_go_is_told_with_words(house: House) -> None:
+    ana = await house.telegram.person()
+    await house.model.script(Text("In black and white?"), match="a film of rain")
+    await ana.send("make a film of rain", files=[Upload("rain.txt", b"drops")])
+    await house.telegram.wait_for(ana.id, lambda view: "In black and white?" in answers(view), 30)
+    _write_sparsely(next(house.program.home.rglob("rain.txt")).parents[1] / "outputs" / "film.mp4", 51_000_000)
+    await house.model.script(ToolCall("present_files", {"filepaths": [f"{OUTPUTS}/film.mp4"]}), match="in colour")
+    await house.model.script(Text("Here it is."), match="in colour")
+    await ana.send("in colour")
     chat = await house.telegram.wait_for(
         ana.id, lambda view: any("Here it is." in text for text in answers(view)), 30
     )
@@ -110,9 +116,8 @@ async def test_of_an_answer_beyond_the_most_messages_they_and_the_file_hold_ever
     await ana.send("write a treatise")
     chat = await house.telegram.wait_for(ana.id, _files, 60)
     (document,) = _files(chat)
-    assert document.file is not None
-    assert document.file["name"] == "answer.md"
-    assert await house.telegram.file(document.file["file_id"]) == whole.encode()
+    assert document.file and document.file["name"] == "answer.md"
+    assert await _content(house, document) == whole.encode()
     *first, last = [message.text for message in chat.from_bot if not message.file]
     assert len(first) + 1 == MOST_MESSAGES
     beginning = "\n\n".join([*first, last.removesuffix(BELOW).rstrip()])
@@ -124,6 +129,11 @@ async def test_of_an_answer_beyond_the_most_messages_they_and_the_file_hold_ever
 
 def _files(view: ChatView) -> list[MessageView]:
     return [message for message in view.from_bot if message.file]
+
+
+async def _content(house: House, message: MessageView) -> bytes:
+    assert message.file is not None
+    return await house.telegram.file(message.file["file_id"])
 
 
 async def _tool_results(house: House, words: str) -> str:
