@@ -90,9 +90,7 @@ async def test_a_file_too_large_to_go_is_told_with_words(house: House) -> None:
     await house.model.script(ToolCall("present_files", {"filepaths": [f"{OUTPUTS}/film.mp4"]}), match="in colour")
     await house.model.script(Text("Here it is."), match="in colour")
     await ana.send("in colour")
-    chat = await house.telegram.wait_for(
-        ana.id, lambda view: any("Here it is." in text for text in answers(view)), 30
-    )
+    chat = await house.telegram.wait_for(ana.id, lambda view: any("Here it is." in text for text in answers(view)), 30)
     assert "film.mp4: too large to send (51 MB; Telegram takes 50 MB)" in "\n".join(answers(chat))
     assert _files(chat) == []
     await house.assert_within_the_rules()
@@ -116,7 +114,8 @@ async def test_of_an_answer_beyond_the_most_messages_they_and_the_file_hold_ever
     await ana.send("write a treatise")
     chat = await house.telegram.wait_for(ana.id, _files, 60)
     (document,) = _files(chat)
-    assert document.file and document.file["name"] == "answer.md"
+    assert document.file is not None
+    assert document.file["name"] == "answer.md"
     assert await _content(house, document) == whole.encode()
     *first, last = [message.text for message in chat.from_bot if not message.file]
     assert len(first) + 1 == MOST_MESSAGES

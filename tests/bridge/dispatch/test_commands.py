@@ -96,6 +96,25 @@ async def test_stop_ends_what_runs_and_what_waits(desk: Desk) -> None:
     assert await desk.answers() == ["Stopped, and 2 waiting messages were dropped."]
 
 
+@pytest.mark.parametrize("word", ["stop", "Stop!", " HALT. ", "Стоп", "停止。"])
+async def test_a_lone_stop_word_stops_what_runs_and_is_chat_otherwise(desk: Desk, word: str) -> None:
+    await desk.decide(message(word))
+    assert await desk.answers() == []
+    running = await desk.begin()
+    effects = await desk.decide(message(word), debounce=2)
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+    assert await desk.answers() == ["Stopped."]
+    assert len(await desk.runs()) == 1
+
+
+@pytest.mark.parametrize("text", ["stop it", "do not stop", "stopped", "unstoppable", "", "!"])
+async def test_what_is_more_than_a_stop_word_waits_like_any_message(desk: Desk, text: str) -> None:
+    await desk.decide(message("hi"))
+    await desk.begin()
+    assert not (await desk.decide(message(text))).to_stop
+    assert len(await desk.runs()) == 2
+
+
 async def test_stop_with_nothing_to_stop_says_so(desk: Desk) -> None:
     await desk.decide(message("/stop"))
     assert await desk.answers() == ["Nothing is running."]
