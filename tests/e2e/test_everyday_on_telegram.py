@@ -6,6 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.e2e.evidence import rows
 from tests.e2e.house import House
 from tests.e2e.reading import answers, until
 from tests.simulators.model.script import Gate, Text, ToolCall
@@ -259,6 +260,23 @@ async def test_a_path_is_chat_streaming_can_be_off_and_a_new_conversation_knows_
     await ana.send("do you remember me?")
     await ends_with(house, ana.id, "Who are you?")
     assert "whole" not in str((await model.requests())[-1]["body"]["messages"][1:])
+    await house.assert_within_the_rules()
+
+
+async def test_a_thumb_as_a_reaction_is_feedback_as_long_as_it_stands(house: House) -> None:
+    ana = await house.telegram.person()
+    group = await house.telegram.group(ana, bot_status="administrator")
+    await house.model.script(Text("Forty-two."), match="the answer")
+    await ana.send(f"@{house.telegram.bot_username} what is the answer?", chat=group)
+    chat = await says(house, group, "Forty-two.")
+
+    async def holds(*expected: int) -> bool:
+        found = await asyncio.to_thread(rows, house.program, "SELECT user_id, rating FROM feedback")
+        return [rating for user, rating in found if user == f"telegram:{ana.id}"] == list(expected)
+
+    for reactions, expected in ((("👍",), (1,)), (("❤", "👎"), (-1,)), ((), ())):
+        await ana.react(chat.from_bot[0].message_id, *reactions, chat=group)
+        await until(lambda held=expected: holds(*held))
     await house.assert_within_the_rules()
 
 
