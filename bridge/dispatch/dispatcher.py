@@ -140,7 +140,7 @@ class _Decision:
         match self._events[0].event:
             case MessageReceived() as event if called := recognise(event.text):
                 self._command(event, *called)
-            case MessageReceived() as event if stop.is_stop_word(event.text) and self._is_running:
+            case MessageReceived(files=()) as event if stop.is_stop_word(event.text) and self._is_running:
                 self._command(event, stop.COMMAND, "")
             case MessageReceived() as event:
                 self._message(event)

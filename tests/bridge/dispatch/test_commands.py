@@ -11,7 +11,7 @@ from agent.models import ModelInfo
 from bridge.dispatch.commands import COMMANDS, recognise
 from bridge.persistence.inbox import EventState
 from bridge.runs.records import CancelAction, RunStatus
-from channels.contract import Addressed, ChatKind, StopRequested
+from channels.contract import Addressed, ChatKind, FileRef, StopRequested
 from tests.bridge.dispatch.conftest import Desk
 from tests.bridge.people import BOB, CHAT, message, stop
 
@@ -113,6 +113,12 @@ async def test_what_is_more_than_a_stop_word_waits_like_any_message(desk: Desk, 
     await desk.begin()
     assert not (await desk.decide(message(text))).to_stop
     assert len(await desk.runs()) == 2
+
+
+async def test_a_stop_word_under_a_file_is_about_the_file(desk: Desk) -> None:
+    await desk.decide(message("hi"))
+    await desk.begin()
+    assert not (await desk.decide(message("stop", files=(FileRef("ref", "sign.png"),)))).to_stop
 
 
 async def test_stop_with_nothing_to_stop_says_so(desk: Desk) -> None:
