@@ -8,7 +8,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 LOCKED := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev run gateway test lint types layers format check fidelity bench soak mutants image migrate-rev lock
+.PHONY: help install dev run gateway test lint types layers format check fidelity bench soak long-answer mutants image migrate-rev lock
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench: dev ## Measure speed and database growth against the floors
 
 soak: dev ## Measure what many turns add to memory and disk
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
+
+long-answer: dev ## See that an answer of half an hour comes whole (ARGS="--minutes 5" for a shorter one)
+	@$(BIN)/python -m benchmarks.long_answer $(ARGS)
 
 mutants: dev ## Take pieces out of the program and see that a test notices
 	@$(BIN)/python -m tests.mutants $(ARGS)

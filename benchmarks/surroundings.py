@@ -1,4 +1,4 @@
-"""What a program is measured against: the simulated Telegram without limits and the simulated model, new for each program."""
+"""What a program is measured against: the simulated Telegram and the simulated model, new for each program."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,8 +20,8 @@ class Surroundings:
 
 
 @asynccontextmanager
-async def surroundings(folder: Path) -> AsyncIterator[Surroundings]:
-    """Both simulators in processes of their own; they end with the block."""
+async def surroundings(folder: Path, *, limits: bool = False) -> AsyncIterator[Surroundings]:
+    """Both simulators in processes of their own; they end with the block. `limits`: Telegram keeps its rates."""
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    async with TelegramSimulator(limits=False) as telegram, ModelSimulator() as model:
+    async with TelegramSimulator(limits=limits) as telegram, ModelSimulator() as model:
         yield Surroundings(telegram, model, folder)

@@ -48,6 +48,7 @@ class Product:
     name: str
     model_class: str
     page: bool = False
+    times_usual_pace: float = _PACE
 
     async def start(self, around: Surroundings) -> Running:
         """Ready is when `/health` says 200."""
@@ -72,7 +73,7 @@ class Product:
             "channels": {
                 "telegram": {
                     "enabled": True, "bot_token": around.telegram.token, "base_url": around.telegram.base_url,
-                    "access": "open", "times_usual_pace": _PACE,
+                    "access": "open", "times_usual_pace": self.times_usual_pace,
                 },
                 "web": {"enabled": self.page},
             },
@@ -147,5 +148,6 @@ BARE_FLOOR = Floor("bare floor", "bare")
 SQLITE_FLOOR = Floor("LangChain floor", "sqlite")
 OWN_MODEL = Product("product", "agent.models:ChatOpenAICompatible")
 LANGCHAIN_MODEL = Product("product with ChatOpenAI", "langchain_openai:ChatOpenAI")
+OWN_MODEL_AT_USUAL_PACE = Product("product", "agent.models:ChatOpenAICompatible", times_usual_pace=1)
 OWN_MODEL_AND_PAGE = Product("product", "agent.models:ChatOpenAICompatible", page=True)
 LANGCHAIN_MODEL_AND_PAGE = Product("product with ChatOpenAI", "langchain_openai:ChatOpenAI", page=True)

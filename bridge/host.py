@@ -13,7 +13,7 @@ from bridge.errors import NotFound
 from bridge.files.artifacts import Artifacts
 from bridge.files.uploads import Uploads
 from bridge.inbox.intake import Intake
-from bridge.persistence import clarifications, conversations, feedback, runs, threads, transcript
+from bridge.persistence import clarifications, conversations, deliveries, feedback, runs, threads, transcript
 from bridge.persistence.database import Database
 from bridge.signals import Signals
 from bridge.sole_tasks import SoleTasks
@@ -28,6 +28,7 @@ from channels.contract import (
     InboundEvent,
     OpenedFile,
     Sender,
+    ShownAnswer,
     TranscriptEntry,
 )
 
@@ -87,6 +88,16 @@ class House:
         """See `ChannelHost.clarification`."""
         record = await self._database.read(lambda connection: clarifications.find(connection, token))
         return record.clarification if record else None
+
+    async def answer_at(self, chat: ConversationKey, message_id: str) -> ShownAnswer | None:
+        """See `ChannelHost.answer_at`."""
+
+        def read(connection: Connection) -> ShownAnswer | None:
+            found = deliveries.shown_at(connection, chat, message_id)
+            reply = transcript.reply_of(connection, found[1]) if found else None
+            return ShownAnswer(*found) if found and reply and reply.can_rate else None
+
+        return await self._database.read(read)
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
         """See `ChannelHost.conversations`."""

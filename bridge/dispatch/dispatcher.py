@@ -13,7 +13,7 @@ from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
 from bridge.dispatch import answers, edits, feedback, turns
 from bridge.dispatch.access import is_admin
-from bridge.dispatch.commands import Call, Command, recognise
+from bridge.dispatch.commands import Call, Command, recognise, stop
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.turns import Turn
 from bridge.inbox.config import InboxConfig
@@ -24,7 +24,7 @@ from bridge.persistence.deliveries import NewDelivery
 from bridge.persistence.inbox import EventState, StoredEvent
 from bridge.runs.config import RunsConfig
 from bridge.runs.manager import stop_all
-from bridge.runs.records import CancelAction, RunSpec
+from bridge.runs.records import CancelAction, RunSpec, RunStatus
 from bridge.runs.turn_input import as_said
 from channels.contract import (
     ChannelSection,
@@ -94,7 +94,7 @@ class Dispatcher:
     def _together(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
         """The first event and those that belong to its turn: one album, or one person's burst."""
         first = events[0].event
-        if not isinstance(first, MessageReceived) or recognise(first.text):
+        if not isinstance(first, MessageReceived) or _stands_alone(first.text):
             return events[:1]
         mates = [events[0]]
         for stored in events[1:]:
@@ -104,12 +104,16 @@ class Dispatcher:
                 self._rules.inbox.debounce_seconds > 0
                 and isinstance(event, MessageReceived)
                 and event.sender.id == first.sender.id
-                and not recognise(event.text)
+                and not _stands_alone(event.text)
             )
             if not same_album and not in_burst:
                 break
             mates.append(stored)
         return mates
+
+
+def _stands_alone(text: str) -> bool:
+    return recognise(text) is not None or stop.is_stop_word(text)
 
 
 class _Decision:
@@ -136,6 +140,8 @@ class _Decision:
         match self._events[0].event:
             case MessageReceived() as event if called := recognise(event.text):
                 self._command(event, *called)
+            case MessageReceived(files=()) as event if stop.is_stop_word(event.text) and self._is_running:
+                self._command(event, stop.COMMAND, "")
             case MessageReceived() as event:
                 self._message(event)
             case ChoiceSelected() as event:
@@ -169,6 +175,12 @@ class _Decision:
             return turns.hold(turn, until, most_waiting=most)
         policy = self._settings.busy or self._section.busy
         return turns.place(turn, policy, most_waiting=most, spec=spec)
+
+    @property
+    def _is_running(self) -> bool:
+        thread_id = self._conversation.thread_id
+        open_runs = runs.open_on(self._connection, thread_id) if thread_id else ()
+        return any(run.status is RunStatus.RUNNING for run in open_runs)
 
     @property
     def _section(self) -> ChannelSection:

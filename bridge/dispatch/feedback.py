@@ -14,13 +14,13 @@ TAKEN_BACK = "Taken back."
 
 
 def take(connection: Connection, given: FeedbackGiven, *, now: datetime) -> PressVerdict:
-    """Keep the person's opinion of an answer in this conversation; the same opinion again takes it back."""
+    """Keep the person's opinion of an answer in this conversation, or take it back."""
     run = runs.find(connection, given.run_id)
     if run is None or run.metadata.get("conversation") != str(given.conversation):
         return PressVerdict(accepted=False, text=NO_SUCH_ANSWER)
     user_id = f"{given.conversation.channel}:{given.sender.id}"
     before = feedback.rating_of(connection, run.run_id, user_id)
-    if given.rating in {0, before}:
+    if given.rating == 0 or (given.toggles and given.rating == before):
         feedback.take_back(connection, run.run_id, user_id)
         return PressVerdict(accepted=True, text=TAKEN_BACK)
     feedback.rate(connection, run, user_id, given.rating, comment=given.comment, now=now)

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
 
 from bridge.errors import LeaseExpired
 from bridge.persistence.database import changed
@@ -147,6 +147,15 @@ def record(
             insert_or_replace(connection, p, values)
 
 
+def shown_at(connection: Connection, chat: ConversationKey, message_id: str) -> tuple[ConversationKey, str] | None:
+    """(conversation, run) of the answer that a message shows, in whichever topic of the chat."""
+    everywhere = str(replace(chat, topic=""))
+    row = connection.execute(
+        _SHOWN_AT, {"message": message_id, "beginning": everywhere, "length": len(everywhere)}
+    ).first()
+    return (ConversationKey.parse(row.conversation), row.run_id) if row else None
+
+
 def is_behind(connection: Connection, run_id: str) -> bool:
     """Whether the answer of an earlier turn of the same thread is done and does not stand yet."""
     return connection.execute(_BEHIND, {"run": run_id}).first() is not None
@@ -267,6 +276,16 @@ _TAKE = update(t).where(_any_of).values(epoch=t.c.epoch + 1).returning(t)
 _RENEW = update(t).where(_any_of, t.c.owner == bindparam("holder")).returning(t.c.id)
 _PARTS = select(p).where(_parts_of).order_by(p.c.position)
 _REMOVE_PARTS = delete(p).where(_parts_of, p.c.slot.in_(bindparam("slots", expanding=True)))
+_SHOWN_AT = (
+    select(t.c.conversation, t.c.run_id)
+    .join(p, p.c.delivery_id == t.c.id)
+    .where(
+        p.c.message_id == bindparam("message"),
+        func.substr(t.c.conversation, 1, bindparam("length")) == bindparam("beginning"),
+        t.c.run_id.is_not(None),
+    )
+    .limit(1)
+)
 _BEHIND = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(_pending, _ended_before_mine).limit(1)
 _OWED_TO = (
     select(t.c.id).where(t.c.conversation == bindparam("key"), or_(_pending, t.c.run_id.in_(_asking))).with_for_update()

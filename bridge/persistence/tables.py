@@ -266,6 +266,12 @@ delivery_parts = Table(
     Column("state", Text, nullable=False),  # PieceState
     Column("message_id", Text),
     Column("digest", Text, nullable=False),
+    Index(
+        "ix_delivery_parts_shown",
+        "message_id",
+        sqlite_where=text("message_id IS NOT NULL"),
+        postgresql_where=text("message_id IS NOT NULL"),
+    ),
 )
 
 people = Table(

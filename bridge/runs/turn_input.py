@@ -84,7 +84,7 @@ class TurnInput:
             return _Arrival(event)
         uploads, refused = await self._fetch(thread_id, event_id, event)
         problems = [f"The file {file.name!r} did not come: {file.reason.rstrip('.')}." for file in refused]
-        spoken, unheard = await self._voices.transcribed(thread_id, uploads)
+        spoken, unheard = await self._voices.transcribed(thread_id, uploads, is_all=not event.text)
         return _Arrival(event, uploads, spoken, [*problems, *unheard])
 
     async def _fetch(self, thread_id: str, event_id: int, event: MessageReceived) -> tuple[list[Upload], list[Refused]]:

@@ -11,6 +11,7 @@ from bridge.transcription import Transcriber, TranscriptionConfig
 logger = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 4
+_NOT_HEARD = "This bot does not put recordings into writing, so it was not told what is said in {!r}. Please write it."
 
 
 class Voices:
@@ -22,13 +23,19 @@ class Voices:
         self._config = config
         self._room = asyncio.Semaphore(_MOST_AT_ONCE)
 
-    async def transcribed(self, thread_id: str, uploads: Sequence[Upload]) -> tuple[str, Sequence[str]]:
-        """(what is said in those that are recordings, a sentence for each that could not be understood)."""
+    async def transcribed(
+        self, thread_id: str, uploads: Sequence[Upload], *, is_all: bool
+    ) -> tuple[str, Sequence[str]]:
+        """(what is said in those that are recordings, a sentence for each that could not be understood).
+
+        Where nobody transcribes, that is worth a sentence only if the recording `is_all` the person said.
+        """
+        recordings = [upload for upload in uploads if upload.mime_type.startswith("audio/")]
+        if self._transcriber is None:
+            return "", [_NOT_HEARD.format(upload.name) for upload in recordings if is_all]
         spoken: list[str] = []
         problems: list[str] = []
-        for upload in uploads:
-            if self._transcriber is None or not upload.mime_type.startswith("audio/"):
-                continue
+        for upload in recordings:
             try:
                 spoken.append(await self._words(self._transcriber, thread_id, upload))
             except TranscriptionFailed as error:

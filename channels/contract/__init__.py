@@ -54,6 +54,7 @@ from channels.contract.host import (
     ConversationSummary,
     OpenedFile,
     Outcome,
+    ShownAnswer,
     TranscriptEntry,
     TranscriptFile,
 )
@@ -136,6 +137,7 @@ __all__ = [
     "ReplyPhase",
     "SendNowRequested",
     "Sender",
+    "ShownAnswer",
     "Speaks",
     "StopRequested",
     "SupportsActivity",

@@ -143,10 +143,14 @@ class SendNowRequested(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackGiven(_Event):
-    """A thumb up (1) or down (-1) under an answer; the same again takes it back, and so does 0."""
+    """A thumb up (1) or down (-1) under an answer; 0 takes it back.
+
+    With `toggles` the same again takes it back too, as for a button; without, it is what holds, as for a reaction that stands there.
+    """
 
     run_id: str
     rating: Literal[-1, 0, 1]
+    toggles: bool = True
     comment: str = ""
     kind: Literal["feedback_given"] = "feedback_given"
 

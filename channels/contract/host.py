@@ -72,6 +72,14 @@ class OpenedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """An answer of the agent, found by a message that shows it."""
+
+    conversation: ConversationKey
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandInfo:
     """A command people can type, for a platform's menu."""
 
@@ -108,6 +116,12 @@ class ChannelHost(Protocol):
 
     async def clarification(self, token: str) -> Clarification | None:
         """The question as it stands now, or None if there is none: a bounded read, so that a press can be answered at once."""
+
+    async def answer_at(self, chat: ConversationKey, message_id: str) -> ShownAnswer | None:
+        """The answer that a message of ours shows, if people may rate it: a bounded read.
+
+        For platforms that name only the message somebody reacted to. It may stand in any topic of the chat; that of `chat` does not count.
+        """
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
         """The person's conversations on this channel, newest first."""

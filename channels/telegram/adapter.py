@@ -38,7 +38,7 @@ from channels.telegram.downloading import DOWNLOAD_LIMIT_BYTES, download
 from channels.telegram.drafts import DraftBoard
 from channels.telegram.groups import Groups
 from channels.telegram.ids import CHANNEL, Address
-from channels.telegram.inbound import UPDATE_TYPES, BotIdentity, Inbound
+from channels.telegram.inbound import BotIdentity, Inbound, update_types
 from channels.telegram.outbound import Outbound
 from channels.telegram.polling import Poller
 from channels.telegram.presenting import Means, Presentation
@@ -241,7 +241,8 @@ class TelegramChannel:
             await self._bot.delete_webhook()
 
     async def _fetch(self, offset: int | None, timeout_seconds: int) -> list[RawUpdate]:
-        asked = {"timeout": timeout_seconds, "allowed_updates": orjson.dumps(UPDATE_TYPES).decode()}
+        wanted = orjson.dumps(update_types(reactions=self._section.feedback)).decode()
+        asked = {"timeout": timeout_seconds, "allowed_updates": wanted}
         if offset is not None:
             asked["offset"] = offset
         url = f"{self._bot.base_url}/getUpdates?{urlencode(asked)}"

@@ -36,9 +36,14 @@ from channels.telegram.ids import (
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?=\s|$)")
 _STOPPED = "stopped_message_generation"
-UPDATE_TYPES = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, Update.MY_CHAT_MEMBER, _STOPPED)
+_UPDATE_TYPES = (Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY, Update.MY_CHAT_MEMBER, _STOPPED)
 _PRESENT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED}
 _ANONYMOUS_ADMIN = 1087968824  # @GroupAnonymousBot, in whose name Telegram shows what anonymous admins do
+
+
+def update_types(*, reactions: bool) -> tuple[str, ...]:
+    """What Telegram is asked to tell; reactions it tells only where they are named."""
+    return (*_UPDATE_TYPES, Update.MESSAGE_REACTION) if reactions else _UPDATE_TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ class Inbound:
         was, now = change.old_chat_member.status, change.new_chat_member.status
         if was in _PRESENT or now not in _PRESENT:
             return None
-        by = _person(change.from_user)
+        by = person_of(change.from_user)
         if change.from_user.id == _ANONYMOUS_ADMIN:
             by = Sender(str(change.chat.id), change.chat.title or "", is_anonymous=True)
         return Joined(self._chat(change.chat.id), by)
@@ -134,7 +139,7 @@ class Inbound:
         return Address(chat_id).conversation(self.bot.id)
 
     def _message(self, update_id: int, message: Message) -> MessageReceived | None:
-        sender, kind = _sender(message), _chat_kind(message.chat.type)
+        sender, kind = _sender(message), chat_kind(message.chat.type)
         written = message.text or message.caption or described(message)
         files = tuple(_files(message))
         if sender is None or kind is None or not (written or files):
@@ -155,7 +160,7 @@ class Inbound:
         )
 
     def _edit(self, update_id: int, message: Message) -> MessageEdited | None:
-        sender, kind = _sender(message), _chat_kind(message.chat.type)
+        sender, kind = _sender(message), chat_kind(message.chat.type)
         written = message.text or message.caption
         if sender is None or kind is None or not written:
             return None
@@ -172,14 +177,14 @@ class Inbound:
 
     def _press(self, update_id: int, query: CallbackQuery, received_at: datetime) -> InboundEvent | None:
         press = parse_callback_data(query.data or "")
-        kind = _chat_kind(query.message.chat.type) if query.message else None
+        kind = chat_kind(query.message.chat.type) if query.message else None
         if press is None or query.message is None or kind is None:
             return None
         topic = _address(query.message).topic if isinstance(query.message, Message) else None
         about = _Press(
             conversation=Address(query.message.chat.id, topic).conversation(self.bot.id),
             chat_kind=kind,
-            sender=_person(query.from_user),
+            sender=person_of(query.from_user),
             dedupe_key=str(update_id),
             occurred_at=received_at,
         )
@@ -233,7 +238,8 @@ class Inbound:
         return replied.from_user is not None and replied.from_user.id == self.bot.id
 
 
-def _chat_kind(chat_type: str) -> ChatKind | None:
+def chat_kind(chat_type: str) -> ChatKind | None:
+    """Private or a group; None for channels, where nobody speaks to anybody."""
     if chat_type == ChatType.PRIVATE:
         return ChatKind.PRIVATE
     return ChatKind.GROUP if chat_type in {ChatType.GROUP, ChatType.SUPERGROUP} else None
@@ -255,10 +261,11 @@ def _sender(message: Message) -> Sender | None:
         return Sender(str(chat.id), chat.title or "", chat.username, is_anonymous=True)
     if message.from_user is None or message.from_user.is_bot:
         return None
-    return _person(message.from_user)
+    return person_of(message.from_user)
 
 
-def _person(user: User) -> Sender:
+def person_of(user: User) -> Sender:
+    """The person, by the id that never changes."""
     return Sender(str(user.id), user.full_name, user.username)
 
 

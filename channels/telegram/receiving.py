@@ -12,6 +12,7 @@ from channels.telegram.albums import Albums
 from channels.telegram.groups import Groups
 from channels.telegram.inbound import ChatMove, Inbound, Joined
 from channels.telegram.presses import Presses
+from channels.telegram.reactions import Reacted, reacted
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -45,7 +46,12 @@ class Receiving:
         host, inbound = self._ready
         try:
             update = Update.de_json(raw, self._bot)
-            found = inbound.move(update) or inbound.joined(update) or inbound.event(update, datetime.now(UTC))
+            found = (
+                inbound.move(update)
+                or inbound.joined(update)
+                or reacted(update, inbound.bot.id)
+                or inbound.event(update, datetime.now(UTC))
+            )
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             _LOGGER.warning("telegram: update %s is not understood (%s)", raw.get("update_id"), type(error).__name__)
             return
@@ -58,6 +64,10 @@ class Receiving:
                 await self._groups.moved(host, found)
             case Joined():
                 await self._groups.joined(host, found)
+            case Reacted():
+                answer = await host.answer_at(found.chat, found.message_id)
+                if answer is not None:
+                    await host.submit(found.feedback(answer))
             case _:
                 *earlier, event = self._albums.meant(found)
                 for item in earlier:

@@ -15,7 +15,7 @@ from telegram import Bot, WebhookInfo
 
 from channels.contract import ChannelHealth, ChannelHost
 from channels.telegram.config import TelegramConfig
-from channels.telegram.inbound import UPDATE_TYPES
+from channels.telegram.inbound import update_types
 from channels.telegram.receiving import RawUpdate, Receiving
 from channels.telegram.standing import Standing
 
@@ -54,6 +54,7 @@ class Webhook:
         self._address = address_of(section)
         self._secret = secret_of(section).encode()
         self._most_connections = section.webhook_connections
+        self._takes_reactions = section.feedback
         self._standing = Standing()
         self._undelivered = ""
         self._is_open = False
@@ -131,7 +132,7 @@ class Webhook:
         await self._bot.set_webhook(
             self._address,
             secret_token=self._secret.decode(),
-            allowed_updates=UPDATE_TYPES,
+            allowed_updates=update_types(reactions=self._takes_reactions),
             max_connections=self._most_connections,
         )
         _LOGGER.info("telegram: listens by webhook at %s", self._address)

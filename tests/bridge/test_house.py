@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from agent.paths import ThreadPaths
 from bridge.clock import utc_now
@@ -16,16 +17,31 @@ from bridge.host import House
 from bridge.inbox.config import InboxConfig
 from bridge.inbox.intake import Intake
 from bridge.inbox.signs import ReceiptSigns
-from bridge.persistence import clarifications, conversations, feedback, runs, threads, transcript
+from bridge.persistence import clarifications, conversations, deliveries, feedback, runs, threads, transcript
 from bridge.persistence.clarifications import AskedBy, ClarificationRecord
 from bridge.persistence.database import Database
+from bridge.persistence.deliveries import DeliveryState, NewDelivery
 from bridge.persistence.threads import ThreadStatus
 from bridge.persistence.transcript import Said
 from bridge.runs.config import RunsConfig
 from bridge.runs.records import NewRun
 from bridge.signals import Signals
 from bridge.sole_tasks import SoleTasks
-from channels.contract import ChannelSection, ChatKind, Clarification, Outcome
+from channels.contract import (
+    ChannelSection,
+    ChatKind,
+    Clarification,
+    ConversationKey,
+    DeliveryReceipt,
+    Outcome,
+    Piece,
+    PieceState,
+    Reply,
+    ReplyPart,
+    ReplyPhase,
+    ShownAnswer,
+    Text,
+)
 from tests.bridge.people import CHAT, message
 from tests.bridge.replica import open_replica
 from tests.bridge.scripted import Says, scripted
@@ -131,6 +147,39 @@ async def test_what_a_person_thinks_of_answers_is_told_to_that_person(house: Hou
     await database.write(lambda c: feedback.rate(c, run, "demo:ann", -1, comment="", now=utc_now()))
     assert await house.ratings(CHAT, "ann") == {"run-1": -1}
     assert await house.ratings(CHAT, "bob") == {}
+
+
+async def test_a_whole_answer_is_found_by_any_message_that_shows_it_in_any_topic_of_its_chat(
+    house: House, database: Database
+) -> None:
+    topic = replace(CHAT, topic="5")
+    await house.open_conversation(CHAT, ChatKind.GROUP, "ann")
+    thread_id = await thread(database)
+
+    def show(connection: Connection, run_id: str, where: ConversationKey, *answer: ReplyPart) -> None:
+        """A run whose two messages stand there; without an answer it has not ended."""
+        now = utc_now()
+        runs.insert(connection, run_id, NewRun(thread_id), now=now)
+        deliveries.insert(connection, NewDelivery(f"d-{run_id}", where, ChatKind.GROUP, run_id=run_id), now=now)
+        (taken,) = deliveries.claim_due(connection, owner="me", now=now, lease_expires_at=now, limit=1)
+        pieces = tuple(Piece(f"text:{n}", PieceState.SENT, f"{run_id}/{n}", "x") for n in range(2))
+        deliveries.record(connection, taken, "me", DeliveryReceipt(), DeliveryReceipt(pieces))
+        deliveries.finish(connection, taken, "me", DeliveryState.SENT, now=now)
+        if answer:
+            reply = Reply(answer, ReplyPhase.FINAL, run_id)
+            transcript.append_reply(connection, thread_id, run_id, reply, now=now)
+
+    await database.write(lambda c: show(c, "general", CHAT, Text("a", "whole")))
+    await database.write(lambda c: show(c, "topic", topic, Text("a", "whole")))
+    await database.write(lambda c: show(c, "asking", CHAT, Text("a", "Hm."), Clarification("tok", "Which?")))
+    await database.write(lambda c: show(c, "growing", CHAT))
+    assert await house.answer_at(CHAT, "general/0") == ShownAnswer(CHAT, "general")
+    assert await house.answer_at(topic, "general/1") == ShownAnswer(CHAT, "general")
+    assert await house.answer_at(CHAT, "topic/1") == ShownAnswer(topic, "topic")
+    assert await house.answer_at(replace(CHAT, chat="chat2"), "topic/1") is None
+    assert await house.answer_at(replace(CHAT, chat="cha"), "topic/1") is None
+    for nothing in ("asking/0", "growing/0", "no-such"):
+        assert await house.answer_at(CHAT, nothing) is None
 
 
 async def test_threads_of_the_api_are_made_read_and_deleted(

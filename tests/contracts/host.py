@@ -23,6 +23,7 @@ from channels.contract import (
     OpenedFile,
     Outcome,
     Sender,
+    ShownAnswer,
     TranscriptEntry,
 )
 
@@ -55,6 +56,7 @@ class MemoryHost:
     outcome: Outcome = Outcome.ACCEPTED
     strangers: set[str] = field(default_factory=set)
     moves: list[tuple[ConversationKey, str]] = field(default_factory=list)
+    answers: dict[tuple[ConversationKey, str], ShownAnswer] = field(default_factory=dict)
     _seen: set[tuple[str, str]] = field(default_factory=set)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -89,6 +91,9 @@ class MemoryHost:
 
     async def clarification(self, token: str) -> Clarification | None:
         return self.questions.get(token)
+
+    async def answer_at(self, chat: ConversationKey, message_id: str) -> ShownAnswer | None:
+        return self.answers.get((chat, message_id))
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
         return list(self.summaries.values())

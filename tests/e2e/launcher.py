@@ -9,7 +9,7 @@ from blockbuster import BlockBuster
 
 from bridge import app, cli
 from bridge.config import Config
-from tests.e2e import breakpoints
+from tests.e2e import breakpoints, haste
 
 open_bridge = app.open_bridge
 
@@ -29,5 +29,7 @@ if __name__ == "__main__":
     sys.argv[0] = "threadbridge"
     if place := os.environ.get("KILL_AT"):
         breakpoints.arm(place)
+    if factor := os.environ.get("HASTE"):
+        haste.make(float(factor))
     app.open_bridge = watched
     cli.main()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.e2e.evidence import rows
 from tests.e2e.house import running, settings_for
 from tests.simulators.model.client import ModelSimulator
 from tests.simulators.model.script import Text
@@ -27,12 +28,25 @@ async def command(config: Path, *arguments: str) -> str:
     return printed.decode()
 
 
+async def a_stranger_in_groups_meets_silence_and_the_bot_leaves(telegram: TelegramSimulator) -> None:
+    carl = await telegram.person("Carl")
+    group, other = await telegram.group(carl), await telegram.group(carl, bot_status="left")
+    await carl.send(f"@{telegram.bot_username} hello", chat=group)
+    await telegram.set_bot_status(other, "member", by=carl)
+    chat = await telegram.wait_for(other, lambda view: view.members.get(str(telegram.bot_id)) == "left", 20)
+    assert [message.text.partition(",")[0] for message in chat.from_bot] == [
+        "I was brought here by somebody I do not know"
+    ]
+    assert (await telegram.chat(group)).from_bot == ()
+
+
 async def test_a_stranger_is_let_in_on_the_terminal_and_lets_the_next_one_in_from_the_chat(tmp_path: Path) -> None:
     async with TelegramSimulator() as telegram, ModelSimulator() as model:
         settings = settings_for(telegram, model, None)
         ana, ben = await telegram.person("Ana"), await telegram.person("Ben")
         settings["channels"]["telegram"]["access"] = "pairing"
-        async with running(tmp_path / "home", settings):
+        async with running(tmp_path / "home", settings) as program:
+            await a_stranger_in_groups_meets_silence_and_the_bot_leaves(telegram)
             await ana.send("hello")
             refused = await telegram.wait_for(ana.id, lambda view: CODE.search(view.messages[-1].text), 20)
             (code,) = CODE.findall(refused.messages[-1].text)[:1]
@@ -43,6 +57,8 @@ async def test_a_stranger_is_let_in_on_the_terminal_and_lets_the_next_one_in_fro
             await model.script(Text("Hello Ana."), match="hello again")
             await ana.send("hello again")
             await telegram.wait_for(ana.id, lambda view: view.messages[-1].text == "Hello Ana.", 20)
+            noted = set(await asyncio.to_thread(rows, program, "SELECT action, person_id, done_by FROM access_log"))
+            assert {("refused", str(ana.id), None), ("admitted", str(ana.id), "terminal")} <= noted
         settings["channels"]["telegram"]["admins"] = [ana.id]
         async with running(tmp_path / "home", settings):
             await ben.send("hi")

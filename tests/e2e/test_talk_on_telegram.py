@@ -161,6 +161,17 @@ async def test_an_uploaded_table_is_read_by_the_agent_and_a_file_comes_back(
     assert await model.violations() == []
 
 
+async def test_a_voice_message_where_nobody_transcribes_is_told_so_and_the_turn_goes_on(
+    program: Program, telegram: TelegramSimulator, model: ModelSimulator
+) -> None:
+    ana = await telegram.person()
+    await model.script(Text("I have the recording."), match="does not put recordings into writing")
+    await ana.send(files=[Upload("voice.ogg", b"OggS", kind="voice", mime_type="audio/ogg")])
+    chat = await telegram.wait_for(ana.id, lambda view: "I have the recording." in view.messages[-1].text, 20)
+    assert "This bot does not put recordings into writing" in chat.messages[-1].text
+    assert await telegram.violations() == []
+
+
 async def test_stop_ends_a_run_within_a_second(
     program: Program, telegram: TelegramSimulator, model: ModelSimulator
 ) -> None:

@@ -6,6 +6,13 @@ from bridge.persistence import runs
 from bridge.runs.manager import stop_all
 from bridge.runs.records import CancelAction, RunStatus
 
+_STOP_WORDS = {"stop", "halt", "abort", "cancel", "stopp", "para", "arrête", "стоп", "停", "停止"}
+
+
+def is_stop_word(text: str) -> bool:
+    """Whether the text is a lone word that means `/stop` to whoever is being answered; what is more than a word is chat."""
+    return text.strip(" \n.!…。！").casefold() in _STOP_WORDS
+
 
 def _run(call: Call) -> str:
     thread_id = call.conversation.thread_id

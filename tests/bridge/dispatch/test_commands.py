@@ -11,7 +11,7 @@ from agent.models import ModelInfo
 from bridge.dispatch.commands import COMMANDS, recognise
 from bridge.persistence.inbox import EventState
 from bridge.runs.records import CancelAction, RunStatus
-from channels.contract import Addressed, ChatKind, StopRequested
+from channels.contract import Addressed, ChatKind, FileRef, StopRequested
 from tests.bridge.dispatch.conftest import Desk
 from tests.bridge.people import BOB, CHAT, message, stop
 
@@ -94,6 +94,31 @@ async def test_stop_ends_what_runs_and_what_waits(desk: Desk) -> None:
         RunStatus.INTERRUPTED,
     ]
     assert await desk.answers() == ["Stopped, and 2 waiting messages were dropped."]
+
+
+@pytest.mark.parametrize("word", ["stop", "Stop!", " HALT. ", "Стоп", "停止。"])
+async def test_a_lone_stop_word_stops_what_runs_and_is_chat_otherwise(desk: Desk, word: str) -> None:
+    await desk.decide(message(word))
+    assert await desk.answers() == []
+    running = await desk.begin()
+    effects = await desk.decide(message(word), debounce=2)
+    assert effects.to_stop == {running.run_id: CancelAction.INTERRUPT}
+    assert await desk.answers() == ["Stopped."]
+    assert len(await desk.runs()) == 1
+
+
+@pytest.mark.parametrize("text", ["stop it", "do not stop", "stopped", "unstoppable", "", "!"])
+async def test_what_is_more_than_a_stop_word_waits_like_any_message(desk: Desk, text: str) -> None:
+    await desk.decide(message("hi"))
+    await desk.begin()
+    assert not (await desk.decide(message(text))).to_stop
+    assert len(await desk.runs()) == 2
+
+
+async def test_a_stop_word_under_a_file_is_about_the_file(desk: Desk) -> None:
+    await desk.decide(message("hi"))
+    await desk.begin()
+    assert not (await desk.decide(message("stop", files=(FileRef("ref", "sign.png"),)))).to_stop
 
 
 async def test_stop_with_nothing_to_stop_says_so(desk: Desk) -> None:

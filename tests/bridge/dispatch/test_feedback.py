@@ -1,5 +1,7 @@
 """What people think of answers: one opinion each, that may change."""
 
+from typing import Literal
+
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.feedback import CHANGED, NO_SUCH_ANSWER, TAKEN_BACK, THANKS
 from bridge.persistence import feedback
@@ -34,6 +36,17 @@ async def test_each_person_has_one_opinion_that_a_second_press_changes_and_the_s
     assert verdict(await desk.decide(rated(run, -1))) == (True, TAKEN_BACK)
     assert verdict(await desk.decide(rated(run, 0, BOB))) == (True, TAKEN_BACK)
     assert (await opinions(desk, ANN.id), await opinions(desk, BOB.id)) == ({}, {})
+
+
+async def test_a_reaction_holds_however_often_it_is_told_and_changes_what_a_press_said(desk: Desk) -> None:
+    run = await answered(desk)
+    await desk.decide(rated(run, 1))
+    opinions_after: list[tuple[Literal[-1, 0, 1], dict[str, int]]] = [
+        (1, {run: 1}), (1, {run: 1}), (-1, {run: -1}), (0, {}), (0, {}),
+    ]  # fmt: skip
+    for rating, held in opinions_after:
+        await desk.decide(rated(run, rating, toggles=False))
+        assert await opinions(desk, ANN.id) == held
 
 
 async def test_an_answer_that_is_not_there_or_of_another_conversation_takes_none(desk: Desk) -> None:

@@ -12,7 +12,7 @@ import pytest_asyncio
 from channels.contract import MessageReceived, SupportsWebhooks
 from channels.telegram import webhook
 from channels.telegram.adapter import TelegramChannel
-from channels.telegram.inbound import UPDATE_TYPES
+from channels.telegram.inbound import update_types
 from tests.channels.telegram.gateway import Front
 from tests.channels.telegram.turns import Turn, final, made_channel, texts
 from tests.contracts.host import MemoryHost
@@ -74,7 +74,7 @@ async def test_messages_come_by_webhook_in_order_and_are_answered(telegram, host
         assert await texts(telegram, ana.id) == ["here"]
         assert channel.health().ok
         (asked,) = [one["parameters"] for one in await telegram.calls("setWebhook")][-1:]
-        assert asked["allowed_updates"] == list(UPDATE_TYPES)
+        assert asked["allowed_updates"] == list(update_types(reactions=True))
         assert asked["max_connections"] == 40
         assert telegram.token not in asked["secret_token"]
     assert await telegram.pending_updates() == []

@@ -32,6 +32,7 @@ from channels.contract import (
     Reply,
     ReplyPart,
     ReplyPhase,
+    ShownAnswer,
     StopRequested,
     TranscriptEntry,
     TranscriptFile,
@@ -132,6 +133,9 @@ class MemoryHouse:
 
     async def clarification(self, token: str) -> Clarification | None:
         return self.questions.get(token)
+
+    async def answer_at(self, chat: ConversationKey, message_id: str) -> ShownAnswer | None:
+        return None
 
     async def conversations(self, channel: str, account: str, user_id: str) -> Sequence[ConversationSummary]:
         await self._work("conversations")

@@ -245,10 +245,16 @@ class Person:
         """Press the stop button of the draft that is shown."""
         await self._telegram.post("stops", chat_id=self.id, topic=topic)
 
-    async def react(self, message_id: int, emoji: str | None, *, chat: int | None = None) -> None:
-        await self._telegram.post(
-            "reactions", chat_id=chat or self.id, message_id=message_id, user_id=self.id, emoji=emoji
-        )
+    async def react(
+        self, message_id: int, *emojis: str, chat: int | None = None, anonymous: bool = False
+    ) -> int | None:
+        """Have these reactions, or none, stand there; the id of the update, None where the bot is not told."""
+        reacted = await self._telegram.post(
+            "reactions", chat_id=chat or self.id, message_id=message_id, user_id=self.id, emojis=emojis,
+            anonymous=anonymous,
+        )  # fmt: skip
+        update: int | None = reacted["update_id"]
+        return update
 
     async def block(self) -> None:
         await self._telegram.set_bot_status(self.id, "kicked", by=self)

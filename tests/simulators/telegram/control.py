@@ -10,6 +10,7 @@ from aiohttp import web
 
 from . import people
 from .people import Impossible, Written
+from .reactions import react
 from .server import API
 from .world import Chat, Message, StoredFile, User
 
@@ -118,7 +119,9 @@ class Control:
         return {"update_id": people.stop_draft(self._api, self._chat(body), body.get("topic"))}
 
     async def react(self, body: Json) -> Json:
-        return {"update_id": people.react(self._api, self._message(body), self._user(body), body.get("emoji"))}
+        anonymous = body.get("anonymous", False)
+        update = react(self._api, self._message(body), self._user(body), body["emojis"], anonymous=anonymous)
+        return {"update_id": update}
 
     async def set_member(self, body: Json) -> Json:
         chat, user = self._chat(body), self._user(body)

@@ -139,21 +139,6 @@ def stop_draft(api: BotApi, chat: Chat, topic: int | None) -> int | None:
     return api.updates.add("stopped_message_generation", body)
 
 
-def react(api: BotApi, message: Message, sender: User, emoji: str | None) -> int | None:
-    """Set or (None) take back a person's reaction; groups tell only administrators."""
-    old = message.reactions.get(sender.id, [])
-    new = [{"type": "emoji", "emoji": emoji}] if emoji else []
-    message.reactions[sender.id] = new
-    chat = message.chat
-    if chat.type != "private" and chat.members.get(api.world.bot.id) != "administrator":
-        return None
-    body = {
-        "chat": chat.api(), "message_id": message.id, "user": sender.api(), "date": int(time.time()),
-        "old_reaction": old, "new_reaction": new,
-    }  # fmt: skip
-    return api.updates.add("message_reaction", body)
-
-
 def set_bot_status(api: BotApi, chat: Chat, actor: User, status: str) -> int | None:
     """Add, promote, remove or (private chat) block the bot."""
     bot = api.world.bot

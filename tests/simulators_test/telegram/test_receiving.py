@@ -10,6 +10,7 @@ from aiohttp import web
 from telegram.error import Conflict, EndPointNotFound
 
 from tests.simulators.telegram import Person, TelegramSimulator, Upload
+from tests.simulators.telegram.client import ControlFailed
 
 from .conftest import client_of
 
@@ -85,6 +86,30 @@ async def test_kinds_of_updates_are_remembered_as_asked_for(bot: telegram.Bot, a
     await ana.send("not asked for")
     updates = await poll(bot, updates[0].update_id + 1)
     assert [update.message_reaction.new_reaction[0].emoji for update in updates] == ["❤"]
+
+
+async def test_of_reactions_a_bot_hears_what_changed_and_in_groups_only_as_an_administrator(
+    bot: telegram.Bot, ana: Person, simulator: TelegramSimulator
+):
+    await poll(bot, allowed_updates=["message_reaction"], timeout=0)
+    group = await simulator.group(ana)
+    (said,) = await ana.send("hello", chat=group)
+    message = said["message_id"]
+    assert await ana.react(message, "👍", chat=group) is None
+    await simulator.set_bot_status(group, "administrator", by=ana)
+    assert await ana.react(message, "👍", chat=group) is None
+    await ana.react(message, "👎", "❤", chat=group)
+    await ana.react(message, chat=group, anonymous=True)
+    changed, taken_back = [update.message_reaction for update in await poll(bot)]
+    assert [one.emoji for one in changed.old_reaction] == ["👍"]
+    assert [one.emoji for one in changed.new_reaction] == ["👎", "❤"]
+    assert (changed.user.id, changed.actor_chat) == (ana.id, None)
+    assert (taken_back.new_reaction, taken_back.user, taken_back.actor_chat.id) == ((), None, group)
+    for wrong in (("✅",), ("👍", "👍"), ("👍", "👎", "❤", "🔥")):
+        with pytest.raises(ControlFailed, match="no reactions"):
+            await ana.react(message, *wrong, chat=group)
+    with pytest.raises(ControlFailed, match="not in this chat"):
+        await (await simulator.person("Ben")).react(message, "👍", chat=group)
 
 
 async def test_a_wrong_token_and_an_unknown_method_are_refused(simulator: TelegramSimulator, bot: telegram.Bot):

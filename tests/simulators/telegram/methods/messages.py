@@ -6,17 +6,11 @@ from typing import Any
 from ..api import Arguments, BotApi, check_topic, find_chat, formatted_argument, own_message, reply_target
 from ..errors import bad_request, broken_rule
 from ..keyboards import checked_keyboard
+from ..reactions import REACTIONS
 from ..texts import CAPTION_LIMIT, MESSAGE_LIMIT
 from ..utf16 import FormattedText, utf16_length
 from ..world import Chat, Edit, Message
 
-_REACTIONS = frozenset({
-    "👍", "👎", "❤", "🔥", "🥰", "👏", "😁", "🤔", "🤯", "😱", "🤬", "😢", "🎉", "🤩", "🤮", "💩", "🙏", "👌",
-    "🕊", "🤡", "🥱", "🥴", "😍", "🐳", "❤‍🔥", "🌚", "🌭", "💯", "🤣", "⚡", "🍌", "🏆", "💔", "🤨", "😐", "🍓",
-    "🍾", "💋", "🖕", "😈", "😴", "😭", "🤓", "👻", "👨‍💻", "👀", "🎃", "🙈", "😇", "😨", "🤝", "✍", "🤗", "🫡",
-    "🎅", "🎄", "☃", "💅", "🤪", "🗿", "🆒", "💘", "🙉", "🦄", "😘", "💊", "🙊", "😎", "👾", "🤷‍♂", "🤷", "🤷‍♀",
-    "😡",
-})  # fmt: skip
 _NOT_MODIFIED = (
     "message is not modified: specified new message content and reply markup are exactly the same as a current "
     "content and reply markup of the message"
@@ -128,7 +122,7 @@ async def set_reaction(api: BotApi, arguments: Arguments) -> bool:
     reactions = arguments.get("reaction", [])
     if len(reactions) > 1:
         raise broken_rule("REACTIONS_TOO_MANY")
-    if any(reaction["type"] != "emoji" or reaction["emoji"] not in _REACTIONS for reaction in reactions):
+    if any(reaction["type"] != "emoji" or reaction["emoji"] not in REACTIONS for reaction in reactions):
         raise broken_rule("REACTION_INVALID")
     message.reactions[api.world.bot.id] = reactions
     api.journal.effect("reacted", chat.id, message_id=message.id, reactions=reactions)
