@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -12,15 +12,18 @@ from urllib.request import getproxies, proxy_bypass
 import openai
 import orjson
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models.base import LanguageModelInput
 from langchain_core.language_models.chat_models import agenerate_from_stream
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import _handle_openai_api_error, _handle_openai_bad_request
 from pydantic import Field, PrivateAttr, model_validator
 
 from agent.models.chat_stream import ChatRequest, stream_chunks
 from agent.models.loop_session import LoopSession
+from agent.models.tool_schemas import ToolSchemas
 
 _CONNECT_SECONDS: Final = 10.0
 _WHOLE_ANSWER_SECONDS: Final = 3600.0
@@ -39,6 +42,7 @@ class ChatOpenAICompatible(ChatOpenAI):
     """How long plain text is held back to be joined; 0 passes every chunk on."""
 
     _session: LoopSession = PrivateAttr(default_factory=LoopSession)
+    _tool_schemas: ToolSchemas = PrivateAttr(default_factory=ToolSchemas)
     _headers: dict[str, str] = PrivateAttr(default_factory=dict)
     _url: str = PrivateAttr(default="")
     _proxy: str | None = PrivateAttr(default=None)
@@ -57,6 +61,12 @@ class ChatOpenAICompatible(ChatOpenAI):
     async def aclose(self) -> None:
         """Close the connections that the running event loop holds to the provider."""
         await self._session.aclose()
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """As the parent's; what `strict` and `response_format` make of a schema is not kept."""
+        if kwargs.get("strict") is None and not kwargs.get("response_format"):
+            tools = self._tool_schemas.of(tools)
+        return super().bind_tools(tools, **kwargs)
 
     async def _astream(
         self,

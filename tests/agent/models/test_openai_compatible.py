@@ -373,6 +373,27 @@ async def test_a_reader_who_stops_closes_the_connection(server: Any, lean: ChatO
     await asyncio.wait_for(server.hung_up.wait(), 2)
 
 
+@tool
+def look(place: str) -> str:
+    """Look at a place."""
+    return place
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": True}, {"tool_choice": "any"}, {"parallel_tool_calls": False}])
+def test_tools_are_bound_as_chat_openai_binds_them(lean: ChatOpenAICompatible, options: dict[str, Any]) -> None:
+    theirs = ChatOpenAI(model="m-1", api_key="key", base_url="http://127.0.0.1:1/v1").bind_tools([look], **options)
+    for _ in range(2):
+        assert lean.bind_tools([look], **options).kwargs == theirs.kwargs
+
+
+def test_a_tool_that_says_something_else_of_itself_is_told_anew(lean: ChatOpenAICompatible) -> None:
+    changing = look.model_copy()
+    lean.bind_tools([changing])
+    changing.description = "Look again."
+    bound = lean.bind_tools([changing])
+    assert bound.kwargs["tools"][0]["function"]["description"] == "Look again."
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.05])
 async def test_the_connection_is_used_again(server: Any, lean: ChatOpenAICompatible, pause: float) -> None:
     server.will_stream(*text("Hello"), STOP, b"data: [DONE]\n\n", pause, end="open")
