@@ -143,6 +143,8 @@ class _ChunkReader:
 
     def _ready(self, events: list[bytes]) -> Iterator[Chunk]:
         now = self._now()
+        if events:
+            self._last_chunk_at = now
         for chunk in self._parsed(events):
             yield from self._coalescer.add(chunk, now)
         if self._coalescer.due is not None and now >= self._coalescer.due:
@@ -200,8 +202,9 @@ class _ChunkReader:
             if error := _error_in(chunk, self._request):
                 raise error
             self._received += 1
-            self._last_chunk_at = self._now()
-            self._finished = self._finished or any(choice.get("finish_reason") for choice in chunk.get("choices") or ())
+            for choice in chunk.get("choices") or ():
+                if choice.get("finish_reason"):
+                    self._finished = True
             yield chunk
 
     async def _read_to_the_end(self) -> None:

@@ -27,14 +27,16 @@ class EventDecoder:
         self._held_bytes += len(received)
         if self._held_bytes > _LARGEST_EVENT_BYTES:
             raise EventTooLarge(f"an event of more than {_LARGEST_EVENT_BYTES} bytes")
-        line_end, *line_starts = received.split(b"\n")
-        self._line_start.append(line_end)
+        *lines, rest = received.split(b"\n")
+        if not lines:
+            self._line_start.append(rest)
+            return []
+        lines[0] = b"".join((*self._line_start, lines[0]))
         events: list[bytes] = []
-        for line_start in line_starts:
-            self._take_line(b"".join(self._line_start), events)
-            self._line_start = [line_start]
-        if line_starts:
-            self._held_bytes = len(line_starts[-1]) + sum(map(len, self._data))
+        for line in lines:
+            self._take_line(line, events)
+        self._line_start = [rest]
+        self._held_bytes = len(rest) + sum(map(len, self._data))
         return events
 
     def finish(self) -> list[bytes]:

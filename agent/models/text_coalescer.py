@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 Chunk = dict[str, Any]
@@ -23,27 +23,24 @@ class TextCoalescer:
         self.due: float | None = None
         """When the text held back must be flushed; None while there is none."""
 
-    def add(self, chunk: Chunk, now: float) -> Iterator[Chunk]:
+    def add(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Take a chunk; gives those that pass now."""
         text = plain_text(chunk)
         if text is None:
-            yield from self.flush(now)
-            yield chunk
-            return
+            return (*self.flush(now), chunk)
         self._hold(chunk, text, now)
-        if self.due is not None and now >= self.due:
-            yield from self.flush(now)
+        return self.flush(now) if self.due is not None and now >= self.due else ()
 
-    def flush(self, now: float) -> Iterator[Chunk]:
+    def flush(self, now: float) -> Sequence[Chunk]:
         """Let go of what is held back."""
         if self._held is None:
-            return
+            return ()
         held, self._held = self._held, None
         held["choices"][0]["delta"]["content"] = "".join(self._texts)
         self._texts = []
         self.due = None
         self._passed_at = now
-        yield held
+        return (held,)
 
     def _hold(self, chunk: Chunk, text: str, now: float) -> None:
         self._held = self._held or chunk
