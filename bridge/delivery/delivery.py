@@ -13,15 +13,15 @@ from sqlalchemy import Connection
 from bridge import moved_chats
 from bridge.clock import Clock
 from bridge.conversation_settings import ConversationSettings
-from bridge.delivery.composer import DROPPED, STOPPED, Composition, asking, compose, waiting
+from bridge.delivery.composer import DROPPED, STOPPED, Composition, compose
 from bridge.delivery.events import derive
 from bridge.delivery.pacing import UpdatePacer
-from bridge.errors import LeaseExpired
+from bridge.delivery.standing import Standing
 from bridge.leases import Lease
-from bridge.persistence import conversations, deliveries, inbox, runs, transcript
+from bridge.persistence import conversations, deliveries, transcript
 from bridge.persistence.database import Database
 from bridge.persistence.deliveries import DeliveryRecord, DeliveryState
-from bridge.runs.records import RunRecord, RunStatus
+from bridge.runs.records import RunRecord
 from bridge.runs.stream import StreamHub
 from bridge.signals import Signals, Watch
 from channels.contract import (
@@ -136,7 +136,7 @@ class Delivery:
             standing, chosen = await self._house.database.read(self._standing_and_settings)
             await self._follow_from(standing, chosen, watch)
 
-    async def _follow_from(self, standing: "_Standing", chosen: ConversationSettings, watch: Watch) -> None:
+    async def _follow_from(self, standing: Standing, chosen: ConversationSettings, watch: Watch) -> None:
         run = standing.run
         self._streams = self._channel.capabilities.streams and (
             self._section.streaming if chosen.streaming is None else chosen.streaming
@@ -189,7 +189,7 @@ class Delivery:
                     return
                 await watch.wait(_POLL_SECONDS)
 
-    async def _read(self, standing: "_Standing", watch: Watch) -> None:
+    async def _read(self, standing: Standing, watch: Watch) -> None:
         """Keep `_latest` the newest snapshot until the run has ended."""
         run = standing.run
         if not await self._begins_at_once(standing, watch):
@@ -203,21 +203,21 @@ class Delivery:
                 if composition is not before or part.mode == "metadata":
                     self._set(composition.reply)
         if not self._latest.is_final:
-            self._set(await self._final_reply(await self._house.database.read(self._run)))
+            self._set(await self._final_reply((await self._house.database.read(self._standing)).run))
 
-    async def _begins_at_once(self, standing: "_Standing", watch: Watch) -> bool:
+    async def _begins_at_once(self, standing: Standing, watch: Watch) -> bool:
         """Whether this process drives the run by now, as it does nearly always: then there is nothing to look up."""
-        if standing.reply.phase is ReplyPhase.QUEUED:
+        if standing.waits:
             return False
         self._set(standing.reply)
-        if standing.run.status is RunStatus.PENDING:
+        if standing.is_pending:
             await watch.wait(_POLL_SECONDS)
         return self._house.hub.drives(standing.run.run_id)
 
     async def _wait_for_turn(self, run: RunRecord) -> None:
         """Say that the turn waits, and behind how many, until it begins."""
         with self._house.signals.watch(f"run:{run.run_id}", f"thread:{run.thread_id}") as watch:
-            while (standing := await self._house.database.read(self._standing)).run.status is RunStatus.PENDING:
+            while (standing := await self._house.database.read(self._standing)).is_pending:
                 self._set(standing.reply)
                 await watch.wait(_POLL_SECONDS)
 
@@ -294,19 +294,12 @@ class Delivery:
                     await channel.show_activity(self._target)
             await asyncio.sleep(channel.capabilities.activity_refresh_seconds)
 
-    def _standing_and_settings(self, connection: Connection) -> "tuple[_Standing, ConversationSettings]":
+    def _standing_and_settings(self, connection: Connection) -> tuple[Standing, ConversationSettings]:
         stored = conversations.settings_of(connection, self._record.conversation)
         return self._standing(connection), ConversationSettings.of(stored)
 
-    def _standing(self, connection: Connection) -> "_Standing":
-        run = self._run(connection)
-        return _Standing(run, _said_meanwhile(connection, run))
-
-    def _run(self, connection: Connection) -> RunRecord:
-        run = runs.find(connection, self._record.run_id or "")
-        if run is None:
-            raise LeaseExpired(f"run {self._record.run_id} was deleted")
-        return run
+    def _standing(self, connection: Connection) -> Standing:
+        return Standing.of(connection, self._record.run_id or "")
 
     async def _finish(self, state: DeliveryState, error: str | None = None) -> None:
         record, house = self._record, self._house
@@ -336,23 +329,3 @@ class Delivery:
                 connection, record, house.owner, until=until, error=str(error), now=house.clock()
             )
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """A run, and what stands in place of its answer until it begins."""
-
-    run: RunRecord
-    reply: Reply
-
-
-def _said_meanwhile(connection: Connection, run: RunRecord) -> Reply:
-    """What stands in place of an answer that has not begun."""
-    begins_at_once = Reply(run_id=run.run_id)
-    if run.status is not RunStatus.PENDING:
-        return begins_at_once
-    if run.held_until is not None and run.spec.trigger_event is not None:
-        messages = [stored.event for stored in inbox.events_of_turn(connection, run.spec.trigger_event)]
-        return asking(run.run_id, len(messages), run.created_at - messages[0].occurred_at)
-    ahead = runs.count_ahead(connection, run.run_id)
-    return waiting(run.run_id, ahead) if ahead else begins_at_once

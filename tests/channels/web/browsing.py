@@ -1,5 +1,6 @@
-"""Headless Chromium for the tests of the page, and what people do in it."""
+"""Headless Chromium for the tests of the page, and what people and the agent do in it."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+from channels.contract import Notice, NoticeKind, Text
+from tests.channels.web.house import Turn
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 NEEDS_BROWSER = [
@@ -66,3 +70,14 @@ async def open_page(
 async def say(page: Page, text: str) -> None:
     await page.get_by_label("Message", exact=True).fill(text)
     await page.keyboard.press("Enter")
+
+
+async def words(turn: Turn, text: str, *before: Any, delay: float = 0.03) -> None:
+    parts = text.split(" ")
+    for count in range(1, len(parts) + 1):
+        await turn.show(*before, Text("m", " ".join(parts[:count])))
+        await asyncio.sleep(delay)
+        if turn.is_stopped:
+            await turn.finish(*turn.parts, Notice(NoticeKind.STOPPED, "Stopped."))
+            return
+    await turn.finish()
