@@ -46,6 +46,7 @@ from channels.telegram.presses import Presses
 from channels.telegram.receiving import RawUpdate, Receiving
 from channels.telegram.render import TEXT_LIMIT, UPLOAD_LIMIT_BYTES, Rendered, render
 from channels.telegram.request import AiohttpRequest, proxy_from_environment
+from channels.telegram.standing import described
 from channels.telegram.throttle import Throttle, pace_of
 from channels.telegram.webhook import Webhook
 
@@ -99,8 +100,8 @@ class TelegramChannel:
             await self._transport.connect()
         except InvalidToken:
             refused = True
-        except (TelegramError, TimeoutError) as error:
-            _LOGGER.warning("telegram: not reachable at start (%s); trying again", type(error).__name__)
+        except (TelegramError, TimeoutError):  # why is said when it is tried again, if it still is so
+            _LOGGER.info("telegram: no connection at the first try")
         if refused:  # raised here, not above: the library's error must not hang on ours
             await self.close()
             raise ChannelNotConfigured(REFUSED)
@@ -124,10 +125,10 @@ class TelegramChannel:
         except InvalidToken:
             reason = "refused"
         except (TelegramError, TimeoutError) as error:
-            reason = type(error).__name__
+            reason = described(error)
         if reason == "refused":  # raised here, not above: the library's error must not hang on ours
             raise ChannelNotConfigured(REFUSED)
-        raise ChannelUnavailable(f"Telegram cannot be reached ({reason})")
+        raise ChannelUnavailable(reason)
 
     def health(self) -> ChannelHealth:
         """Whether updates can be heard."""

@@ -167,8 +167,10 @@ def _failure(error: aiohttp.ClientError | TimeoutError) -> NetworkError:
     match error:
         case aiohttp.ConnectionTimeoutError():
             return NotSentInTime()
+        case aiohttp.ClientConnectorCertificateError():  # a ClientConnectorError without its `strerror`
+            return NotSent(f"the certificate of {error.host}:{error.port} is not trusted")
         case aiohttp.ClientConnectorError():
-            return NotSent(f"aiohttp.{type(error).__name__}")
+            return NotSent(f"{error.host}:{error.port}: {error.strerror or type(error).__name__}")
         case TimeoutError():
             return TimedOut()
         case _:

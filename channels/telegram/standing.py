@@ -7,7 +7,7 @@ from collections.abc import Callable
 from telegram.error import Conflict, InvalidToken, TelegramError
 
 from channels.contract import ChannelHealth
-from channels.telegram.request import Flooded
+from channels.telegram.request import Flooded, NotSent
 
 _LOGGER = logging.getLogger(__name__)
 _LONGEST_BACKOFF_SECONDS = 30.0
@@ -87,6 +87,8 @@ def described(error: Exception) -> str:
             return FOREIGN_WEBHOOK if "webhook" in error.message.lower() else OTHER_POLLER
         case InvalidToken():
             return "Telegram refuses channels.telegram.bot_token"
+        case NotSent():
+            return f"Telegram can't be reached ({error.message}); look at the network, HTTPS_PROXY and base_url"
         case TelegramError():
             return f"Telegram can't be reached ({error.message})"
         case TimeoutError():
