@@ -11,6 +11,7 @@ from channels.contract import Access, ChannelSection
 
 _TELEGRAMS_OWN_SERVER = "api.telegram.org"
 _WEBHOOK_PORTS = {None, 443, 80, 88, 8443}  # https://core.telegram.org/bots/api#setwebhook
+_ID = re.compile(r"-?[0-9]+")  # groups and channels are below zero
 _SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 
@@ -48,11 +49,20 @@ class TelegramConfig(ChannelSection):
             raise ValueError(
                 "access: members is not possible on Telegram, which has no workspace; use pairing, list or open"
             )
+        self._check_ids()
         if self.enabled and self.bot_token is None:
             raise ValueError("bot_token is missing; get one from @BotFather and put it into $TELEGRAM_BOT_TOKEN")
         if self.enabled and self.transport is Transport.WEBHOOK:
             self._check_webhook()
         return self
+
+    def _check_ids(self) -> None:
+        for person in (*self.admins, *self.allowed_users):
+            if not _ID.fullmatch(person):
+                raise ValueError(
+                    f"admins and allowed_users hold Telegram's ids, which are numbers, not {person!r}; "
+                    "`threadbridge access list` shows those of people who have written to the bot"
+                )
 
     def _check_webhook(self) -> None:
         if self.public_url is None:

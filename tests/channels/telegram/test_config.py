@@ -28,6 +28,13 @@ def test_what_a_webhook_needs(wrong: dict[str, Any], said: str) -> None:
         TelegramConfig.model_validate({**WEBHOOK, **wrong})
 
 
+@pytest.mark.parametrize("key", ["admins", "allowed_users"])
+def test_a_name_where_an_id_belongs_is_a_mistake(key: str) -> None:
+    with pytest.raises(ValidationError, match="numbers, not '@ana'"):
+        TelegramConfig.model_validate({key: [4711, "@ana"]})
+    assert getattr(TelegramConfig.model_validate({key: [4711, -1001234567890]}), key) == ("4711", "-1001234567890")
+
+
 def test_a_server_of_ones_own_may_call_any_address() -> None:
     section = {**WEBHOOK, "base_url": "http://10.0.0.5:8081", "public_url": "http://10.0.0.6:8001/bot/"}
     assert address_of(TelegramConfig.model_validate(section)) == "http://10.0.0.6:8001/bot/telegram/webhook"
