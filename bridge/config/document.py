@@ -1,5 +1,6 @@
 """A YAML file as values, with the place of every key."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 from bridge.config.problems import Position, Problem, refuse
 
 KeyPath = tuple[str | int, ...]
+_BEGINS_NOTHING = re.compile(r"found character (?P<character>'.+') that cannot start any token")
 
 
 class _Place(NamedTuple):
@@ -103,7 +105,16 @@ def _repeated_keys(node: yaml.Node, path: KeyPath, above: frozenset[int]) -> Ite
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
     position = Position(mark.line + 1, mark.column + 1) if mark else None
-    return Problem((), f"this is not YAML: {error.problem or error.context}", position)
+    return Problem((), f"this is not YAML: {_in_plain_words(error.problem or error.context or '')}", position)
+
+
+def _in_plain_words(problem: str) -> str:
+    """The parser's words, but for the two mistakes that are made most: a tab, and `@ana` without quotes."""
+    if (found := _BEGINS_NOTHING.fullmatch(problem)) is None:
+        return problem
+    if found["character"] == r"'\t'":
+        return "lines are indented with spaces, and here is a tab"
+    return f"a value that begins with {found['character']} must be in quotes"
 
 
 def _position(node: yaml.Node) -> Position:

@@ -63,6 +63,8 @@ def test_a_wrong_value_is_told_with_what_is_possible(complaint, text, said):
     ("text", "said"),
     [
         ("a: [1\nb: 2\n", "this is not YAML"),
+        ("gateway:\n\tport: 1\n", ":2:1: this is not YAML: lines are indented with spaces, and here is a tab"),
+        ("home: @me\n", ":1:7: this is not YAML: a value that begins with '@' must be in quotes"),
         ("home: a\nhome: b\n", ":2:1: home: the key stands already in line 1"),
         ("- a\n", "the file must consist of `key: value` lines"),
         ("title: &t {x: *t}\n", "title.x: the value refers to itself"),
