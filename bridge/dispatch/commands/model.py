@@ -8,8 +8,9 @@ def _list(call: Call) -> str:
     current = _current(call)
     lines = []
     for model in call.models:
+        shown = f" {model.display_name}" if model.display_name != model.name else ""
         about = f" – {model.description}" if model.description else ""
-        lines.append(f"- `{model.name}` {model.display_name}{about}{' **(now)**' if model.name == current else ''}")
+        lines.append(f"- `{model.name}`{shown}{about}{' **(now)**' if model.name == current else ''}")
     return "Models; `/model NAME` chooses one for this conversation:\n\n" + "\n".join(lines)
 
 

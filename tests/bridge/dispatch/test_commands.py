@@ -192,6 +192,7 @@ ASSISTANTS = (AssistantInfo("lead", "lead", "Lead", ""), AssistantInfo("writer-1
 MODELS = (
     ModelInfo("main", "gpt", "Main", "for every day", supports_vision=False, supports_thinking=False),
     ModelInfo("fast", "gpt-mini", "Fast", None, supports_vision=False, supports_thinking=False),
+    ModelInfo("plain", "gpt-nano", "plain", None, supports_vision=False, supports_thinking=False),
 )
 
 
@@ -209,6 +210,7 @@ async def context_of_next_run(desk: Desk) -> Mapping[str, Any]:
 
 async def test_a_model_is_chosen_for_one_conversation_and_given_back(desk: Desk) -> None:
     assert "`main` Main – for every day **(now)**" in await answer_to(desk, "/models")
+    assert (await answer_to(desk, "/models")).endswith("\n- `plain`")
     assert "`main` answers here" in await answer_to(desk, "/model")
     assert "Fast (`fast`)" in await answer_to(desk, "/model FAST")
     assert "`fast` Fast **(now)**" in await answer_to(desk, "/models")
