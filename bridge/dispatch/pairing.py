@@ -86,6 +86,6 @@ def _new_code() -> str:
 
 def _request(code: str) -> str:
     return (
-        f"This bot answers people it knows. Give an admin of it this code, which is good for an hour: {code}\n"
-        f"(An admin sends it `/pair {code}`, or types `threadbridge access approve {code}`.)"
+        f"This bot answers people it knows. Give an admin of it this code, which is good for an hour: `{code}`\n\n"
+        f"The admin sends the bot `/pair {code}`, or types `threadbridge access approve {code}` where it runs."
     )

@@ -1,6 +1,7 @@
 """Letting people in: a code for an unknown person, an admin's word, and what is kept of it."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -81,7 +82,8 @@ async def test_an_unknown_person_gets_one_code_and_is_answered_once_an_admin_gav
     (asked,) = await told(database)
     code = await code_of(database)
     assert len(code) == 8
-    assert code in asked
+    assert f"`{code}`" in asked
+    assert f"`threadbridge access approve {code}`" in asked
 
     assert "Eve" in await says(database, f"/pair {code.lower()}")
     assert (await told(database))[1].startswith("You have been let in")
@@ -91,6 +93,15 @@ async def test_an_unknown_person_gets_one_code_and_is_answered_once_an_admin_gav
         ("asked", "eve", None),
         ("admitted", "eve", "demo:ann"),
     ]
+
+
+async def test_the_operator_is_told_where_to_see_who_asks(house: Inbox, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "bridge.inbox"):
+        await house.intake.submit(from_eve())
+        await house.intake.submit(message("hi", EVE, conversation=replace(CHAT, chat="g"), chat_kind=ChatKind.GROUP))
+    in_private, in_group = caplog.messages
+    assert in_private.endswith("`threadbridge access list` shows who asks to be let in")
+    assert "access list" not in in_group
 
 
 async def test_many_messages_of_one_stranger_at_once_get_one_code(house: Inbox, database: Database) -> None:
