@@ -70,6 +70,8 @@ class Conversation:
             typer.secho("\nstopped", dim=True)
         elif isinstance(error := turn.exception(), AgentError):
             typer.secho(f"\n{error.user_message or error}", fg="red", err=True)
+            if error.user_message:  # who sits here can mend it: which host, which error
+                typer.secho(f"· {error}", dim=True, err=True)
         elif error is not None:
             raise error
 

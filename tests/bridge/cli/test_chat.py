@@ -27,6 +27,17 @@ def test_a_thread_is_gone_on_with_by_its_name(threadbridge):
     assert "📎" in done.stdout, "the answer to the question of the process before must lead to the report"
 
 
+def test_a_model_that_is_not_reached_is_named_with_its_host(threadbridge, tmp_path):
+    (tmp_path / "config.yaml").write_text(
+        "models: [{name: main, model: m, api_key: sk-none, base_url: 'http://127.0.0.1:9/v1'}]\n"
+        "llm_call: {retry_max_attempts: 1}\n"
+    )
+    done = threadbridge("chat", said="hello\n")
+    assert "The model could not be reached." in done.stderr
+    assert "127.0.0.1:9" in done.stderr
+    assert "sk-none" not in done.stdout + done.stderr
+
+
 def test_a_name_that_makes_no_thread_is_refused(threadbridge):
     done = threadbridge("chat", "--thread", "../x")
     assert done.returncode == 2
