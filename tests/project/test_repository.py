@@ -27,6 +27,7 @@ TARGETS = (
     "check",
     "fidelity",
     "bench",
+    "soak",
     "mutants",
     "image",
     "migrate-rev",
