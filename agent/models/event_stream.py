@@ -48,5 +48,6 @@ class EventDecoder:
         if line.startswith(b"data:"):
             self._data.append(line[5:].removeprefix(b" "))
         elif not line and self._data:
-            events.append(b"\n".join(self._data))
+            if event := b"\n".join(self._data):  # one without data is none: some servers keep a connection alive so
+                events.append(event)
             self._data = []

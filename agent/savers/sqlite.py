@@ -175,9 +175,14 @@ class SqliteCheckpoints:
             return await self.writer.run(job)
 
     async def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """The same on the reader's thread."""
+        """The same on the reader's thread; all that the job reads stood in the file at one moment."""
+
+        def at_one_moment(db: sqlite3.Connection) -> T:
+            with transaction(db, begin="BEGIN"):
+                return job(db)
+
         with _as_ours():
-            return await self.reader.run(job)
+            return await self.reader.run(at_one_moment)
 
 
 class SqliteSaver(StockSaver):

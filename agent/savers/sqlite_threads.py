@@ -57,9 +57,9 @@ class SqliteThread:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Hold the write lock from the first statement on: a deferred one fails when another process writes between."""
-    connection.execute("BEGIN IMMEDIATE")
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
+    """Hold the write lock from the first statement on: a deferred one, good for reading, fails when another process writes between."""
+    connection.execute(begin)
     try:
         yield connection
     except BaseException:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from bridge.persistence import feedback, runs
+from bridge.persistence import deliveries, feedback, runs
 from channels.contract import FeedbackGiven, PressVerdict
 
 NO_SUCH_ANSWER = "This answer is no longer there."
@@ -16,7 +16,7 @@ TAKEN_BACK = "Taken back."
 def take(connection: Connection, given: FeedbackGiven, *, now: datetime) -> PressVerdict:
     """Keep the person's opinion of an answer in this conversation, or take it back."""
     run = runs.find(connection, given.run_id)
-    if run is None or run.metadata.get("conversation") != str(given.conversation):
+    if run is None or not deliveries.is_shown_in(connection, run.run_id, given.conversation):
         return PressVerdict(accepted=False, text=NO_SUCH_ANSWER)
     user_id = f"{given.conversation.channel}:{given.sender.id}"
     before = feedback.rating_of(connection, run.run_id, user_id)

@@ -156,6 +156,11 @@ def shown_at(connection: Connection, chat: ConversationKey, message_id: str) -> 
     return (ConversationKey.parse(row.conversation), row.run_id) if row else None
 
 
+def is_shown_in(connection: Connection, run_id: str, conversation: ConversationKey) -> bool:
+    """Whether the run's answer belongs to this conversation, into which its former one may have turned."""
+    return connection.execute(_IN, {"run": run_id, "key": str(conversation)}).first() is not None
+
+
 def is_behind(connection: Connection, run_id: str) -> bool:
     """Whether the answer of an earlier turn of the same thread is done and does not stand yet."""
     return connection.execute(_BEHIND, {"run": run_id}).first() is not None
@@ -286,6 +291,7 @@ _SHOWN_AT = (
     )
     .limit(1)
 )
+_IN = select(t.c.id).where(t.c.run_id == bindparam("run"), t.c.conversation == bindparam("key"))
 _BEHIND = select(t.c.id).join(r, r.c.run_id == t.c.run_id).where(_pending, _ended_before_mine).limit(1)
 _OWED_TO = (
     select(t.c.id).where(t.c.conversation == bindparam("key"), or_(_pending, t.c.run_id.in_(_asking))).with_for_update()

@@ -95,7 +95,9 @@ def _settle(answers: Sequence[tuple["asyncio.Future[Any]", _Outcome]]) -> None:
     for answer, outcome in answers:
         if answer.done():  # its caller was cancelled
             continue
-        if outcome.error is not None:
+        if isinstance(outcome.error, StopIteration):  # no future takes one, and those behind it wait for their answers
+            answer.set_exception(RuntimeError(f"a write raised {outcome.error!r}"))
+        elif outcome.error is not None:
             answer.set_exception(outcome.error)
         else:
             answer.set_result(outcome.value)

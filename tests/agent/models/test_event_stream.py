@@ -23,6 +23,10 @@ def test_events_are_the_same_wherever_the_bytes_are_cut(cuts: list[int]) -> None
     assert events + decoder.finish() == EVENTS
 
 
+def test_an_event_that_says_nothing_is_none() -> None:
+    assert EventDecoder().feed(b"data:\n\ndata: \r\n\r\ndata: one\n\n") == [b"one"]
+
+
 def test_an_event_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "_LARGEST_EVENT_BYTES", 1000)
     decoder = EventDecoder()

@@ -1,13 +1,15 @@
 """What people think of answers: one opinion each, that may change."""
 
+from dataclasses import replace
 from typing import Literal
 
+from bridge import moved_chats
 from bridge.dispatch.decision import Effects
 from bridge.dispatch.feedback import CHANGED, NO_SUCH_ANSWER, TAKEN_BACK, THANKS
 from bridge.persistence import feedback
 from channels.contract import ConversationKey
 from tests.bridge.dispatch.conftest import Desk
-from tests.bridge.people import ANN, BOB, message, rated
+from tests.bridge.people import ANN, BOB, CHAT, message, rated
 
 
 def verdict(effects: Effects) -> tuple[bool, str]:
@@ -64,3 +66,12 @@ async def test_an_earlier_answer_is_rated_also_after_a_new_conversation_was_begu
     run = await answered(desk)
     await desk.decide(message("/new"))
     assert verdict(await desk.decide(rated(run, 1))) == (True, THANKS)
+
+
+async def test_an_answer_that_has_moved_with_its_chat_is_rated_where_it_stands_now(desk: Desk) -> None:
+    run, moved = await answered(desk), replace(CHAT, chat="grown")
+    await desk.database.write(lambda c: moved_chats.move(c, CHAT, moved.chat, now=desk.clock()))
+    await desk.store(rated(run, 1, conversation=moved))
+    effects = await desk.next(moved)
+    assert isinstance(effects, Effects)
+    assert verdict(effects) == (True, THANKS)

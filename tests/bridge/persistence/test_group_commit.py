@@ -35,7 +35,7 @@ async def together(database: SqliteDatabase) -> AsyncIterator[Callable[..., Awai
     await asyncio.sleep(0)  # each has begun to wait
     go_on.set()
     await ahead
-    await asyncio.wait(writes)
+    await asyncio.wait(writes, timeout=10)
 
 
 def fails(clock: StandingClock) -> Work:
@@ -64,6 +64,16 @@ async def test_one_that_fails_takes_nothing_with_it(database: SqliteDatabase, cl
     with pytest.raises(ValueError, match="no"):
         await failed
     assert await database.read(count) == 2
+
+
+async def test_one_that_raises_what_no_future_takes_keeps_nobody_waiting(
+    database: SqliteDatabase, clock: StandingClock
+) -> None:
+    async with together(database) as write:
+        broken, after = write(lambda _connection: next(iter(()))), write(make("b", clock))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(broken, 5)
+    assert await asyncio.wait_for(after, 5)
 
 
 async def test_each_sees_what_those_before_it_wrote(database: SqliteDatabase, clock: StandingClock) -> None:
