@@ -47,6 +47,8 @@ def test_an_unknown_channel_is_refused(complaint):
         ("models: [{name: a}, {nam: b}]", "models[1].name: this key is needed; is 'nam' meant to be it?"),
         ("checkpoints: {keep_turns: some}", "keep_turns: must be a whole number, not 'some'; or must be one of all, not 'some'."),
         ("runs: {lease_seconds: 10, heartbeat_seconds: 9}", ":1:27: runs: heartbeat_seconds must be at most half of lease_seconds"),
+        ("runs: {question_expiry_seconds: .inf}", ":1:33: runs.question_expiry_seconds: input should be less than or equal to 315360000"),
+        ("inbox: {forget_asked_after_seconds: 1e300}", "inbox.forget_asked_after_seconds: input should be less than or equal to 315360000"),
         ("database: {url: 'sqlite:///x.db'}", "database.url: must begin with postgresql+psycopg://; for SQLite in `home` leave it null"),
         ("channels: {telegram: {access: members}}", "access: members is not possible on Telegram"),
         ("channels: {telegram: {enabled: true}}", "bot_token is missing; get one from @BotFather"),
