@@ -69,6 +69,8 @@ def test_a_wrong_value_is_told_with_what_is_possible(complaint, text, said):
         ("- a\n", "the file must consist of `key: value` lines"),
         ("title: &t {x: *t}\n", "title.x: the value refers to itself"),
         ("home: 2024-99-99\n", "this is not YAML"),
+        ("home: a\0b\n", "this is not YAML"),
+        ("title: " + "[" * 3000, "its values are nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_set_of_sections_is_refused_with_the_place(complaint, text, said):
