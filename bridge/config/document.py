@@ -53,6 +53,17 @@ def read_document(path: Path) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise refuse(path, [Problem((), f"the file cannot be read: {reason}")]) from error
+    try:
+        return _parsed(path, text)
+    except yaml.MarkedYAMLError as error:
+        raise refuse(path, [_syntax_problem(error)]) from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        raise refuse(path, [Problem((), f"this is not YAML: {error}")]) from error
+    except RecursionError as error:
+        raise refuse(path, [Problem((), "its values are nested too deeply")]) from error
+
+
+def _parsed(path: Path, text: str) -> Document:
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
@@ -64,10 +75,6 @@ def read_document(path: Path) -> Document:
         if problems:
             raise refuse(path, problems)
         return Document(loader.construct_document(root), root)
-    except yaml.MarkedYAMLError as error:
-        raise refuse(path, [_syntax_problem(error)]) from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        raise refuse(path, [Problem((), f"this is not YAML: {error}")]) from error
     finally:
         loader.dispose()
 

@@ -47,6 +47,8 @@ def test_an_unknown_channel_is_refused(complaint):
         ("models: [{name: a}, {nam: b}]", "models[1].name: this key is needed; is 'nam' meant to be it?"),
         ("checkpoints: {keep_turns: some}", "keep_turns: must be a whole number, not 'some'; or must be one of all, not 'some'."),
         ("runs: {lease_seconds: 10, heartbeat_seconds: 9}", ":1:27: runs: heartbeat_seconds must be at most half of lease_seconds"),
+        ("runs: {question_expiry_seconds: .inf}", ":1:33: runs.question_expiry_seconds: input should be less than or equal to 315360000"),
+        ("inbox: {forget_asked_after_seconds: 1e300}", "inbox.forget_asked_after_seconds: input should be less than or equal to 315360000"),
         ("database: {url: 'sqlite:///x.db'}", "database.url: must begin with postgresql+psycopg://; for SQLite in `home` leave it null"),
         ("channels: {telegram: {access: members}}", "access: members is not possible on Telegram"),
         ("channels: {telegram: {enabled: true}}", "bot_token is missing; get one from @BotFather"),
@@ -69,6 +71,8 @@ def test_a_wrong_value_is_told_with_what_is_possible(complaint, text, said):
         ("- a\n", "the file must consist of `key: value` lines"),
         ("title: &t {x: *t}\n", "title.x: the value refers to itself"),
         ("home: 2024-99-99\n", "this is not YAML"),
+        ("home: a\0b\n", "this is not YAML"),
+        ("title: " + "[" * 3000, "its values are nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_set_of_sections_is_refused_with_the_place(complaint, text, said):
