@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 LEAN_OPENAI: Final = "agent.models:ChatOpenAICompatible"
 
@@ -32,6 +33,13 @@ class ModelConfig(BaseModel):
     """Keys for the model class while thinking is on, merged into the others."""
     when_thinking_disabled: Mapping[str, Any] = Field(default_factory=dict)
     """Keys while thinking is off: the provider's own off switch."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_address(cls, address: str | None) -> str | None:
+        if address is not None and (urlsplit(address).scheme not in {"http", "https"} or not urlsplit(address).netloc):
+            raise ValueError("an address begins with https:// or http:// and names a host, as https://host/v1 does")
+        return address
 
     @property
     def provider_keys(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Group commit: writes that wait together share a transaction, and with it one wait for the disk and one way back."""
 
 import asyncio
+import sqlite3
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -68,13 +69,16 @@ class GroupCommit:
 
 
 def _in_savepoint(connection: Connection, work: Callable[[Connection], Any]) -> _Outcome:
-    """Raises when not even the savepoint can be taken back: after some faults (a full disk) SQLite takes back the whole transaction."""
+    """Raises what the work raised when the whole transaction is gone with it, as SQLite has it after some faults (a full disk)."""
     cursor = connection.connection.cursor()
     cursor.execute("SAVEPOINT one")
     try:
         outcome = _Outcome(work(connection))
     except BaseException as error:  # noqa: BLE001 - whoever waits for this write is told; the others go on
-        cursor.execute("ROLLBACK TO one")
+        try:
+            cursor.execute("ROLLBACK TO one")
+        except sqlite3.Error:  # there is no such savepoint any more
+            raise error from None
         outcome = _Outcome(error=error)
     cursor.execute("RELEASE one")
     cursor.close()

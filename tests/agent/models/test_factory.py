@@ -61,6 +61,13 @@ THINKING: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("address", ["nonsense", "localhost:8000/v1", "ftp://host/v1", "https://", ""])
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    """Symptom: it was asked three times, and then "the model could not be reached"."""
+    with pytest.raises(ValidationError, match="begins with https:// or http://"):
+        ModelConfig(name="main", base_url=address)
+
+
 def test_thinking_adds_its_keys_to_the_others() -> None:
     model = build_model(config(**THINKING), thinking_enabled=True)
     assert isinstance(model, ChatOpenAI)
