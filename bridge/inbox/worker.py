@@ -202,6 +202,8 @@ class InboxWorker:
                     await channel.hint(press.conversation, press.sender.id, verdict.text)
         except (ChannelError, TimeoutError) as error:
             logger.info("a press was not answered: %s", error)
+        except Exception:  # the edge of a door: whatever is odd there, what comes next in the conversation is decided
+            logger.exception("a press was not answered")
 
 
 def _regret(

@@ -22,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 _TEXT_SECONDS = 0.25  # plain text is held back so long, or until there is so much of it
 _TEXT_BYTES = 1024
-_SAVE_SECONDS = 0.5  # a crash costs at most the parts of so long, and another attempt makes them again
 _MEMORY_BYTES = 512 * 1024  # stored parts beyond this are read from the table again
 _POLL_SECONDS = 2.0  # how soon a reader notices what another process wrote
 
@@ -230,7 +229,7 @@ class StreamHub:
     async def _save_forever(self) -> None:
         is_last = False
         while not is_last:
-            await self._rest(_SAVE_SECONDS)
+            await self._rest(_TEXT_SECONDS)
             is_last = self._stopping.is_set()
             started = time.monotonic()
             try:
